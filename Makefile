@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+# Plain GNU make. `make demo` and `make test` are enough on a fresh Debian 12; everything is built under build/.
+
+VERSION := 0.1.0
+BUILD := build
+CXX := g++
+CLANG := clang
+BPFTOOL := $(or $(shell command -v bpftool 2>/dev/null),/usr/sbin/bpftool)
+PYTHON := /usr/bin/python3
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
+# ---- what Debian brings -----------------------------------------------------------------------------------------
+
+PACKAGES_BUILD := g++ clang llvm bpftool libbpf-dev libxdp-dev linux-libc-dev libelf-dev libsodium-dev \
+  libsimdjson-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libasio-dev libexpected-dev libnl-3-dev \
+  libnl-route-3-dev libnftables-dev prometheus-cpp-dev libcpp-httplib-dev libxxhash-dev pkg-config
+PACKAGES_TEST := doctest-dev python3 python3-pytest iproute2 nftables iputils-ping ethtool tcpdump iperf3 strace \
+  prometheus procps util-linux curl jq git
+PACKAGES_LINT := clang-format clang-tidy
+PACKAGES_FUZZ := libclang-rt-14-dev
+
+DEPS := $(BUILD)/.deps
+.PHONY: deps
+deps: $(DEPS)
+$(DEPS): Makefile deploy/install-packages
+	@deploy/install-packages $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT) $(PACKAGES_FUZZ)
+	@mkdir -p $(@D) && touch $@
+
+# ---- flags ------------------------------------------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror
+CXXFLAGS := -std=c++20 -O2 -g -fno-omit-frame-pointer -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE $(WARNINGS)
+SANFLAGS := -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all $(WARNINGS)
+CPPFLAGS := -Iuserspace -Ibpf -I$(BUILD)/gen -DPOSTERN_VERSION='"$(VERSION)"' \
+  -DSPDLOG_COMPILED_LIB -DSPDLOG_SHARED_LIB -DSPDLOG_FMT_EXTERNAL -DASIO_STANDALONE -I/usr/include/libnl3
+LDLIBS := -lsodium -lsimdjson -lyaml-cpp -lxdp -lbpf -lelf -lnl-route-3 -lnl-3 -lnftables -lspdlog -lfmt \
+  -lprometheus-cpp-core -lcpp-httplib -lxxhash -lpthread
+LDFLAGS := -pie -Wl,-z,relro,-z,now
+BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -Ibpf -I/usr/include/$(shell uname -m)-linux-gnu -Wall -Wextra -Werror \
+  -Wno-unused-parameter -Wno-address-of-packed-member
+
+# ---- packet path ------------------------------------------------------------------------------------------------
+
+BPF_OBJECT := $(BUILD)/bpf/gateway.bpf.o
+SKELETON := $(BUILD)/gen/gateway.skel.h
+.PHONY: bpf
+bpf: $(SKELETON)
+$(BPF_OBJECT): bpf/gateway.bpf.c $(wildcard bpf/*.h) | $(DEPS)
+	@mkdir -p $(@D)
+	@echo "  BPF    $<"
+	@$(CLANG) $(BPFFLAGS) -c $< -o $@
+$(SKELETON): $(BPF_OBJECT)
+	@mkdir -p $(@D)
+	@$(BPFTOOL) gen skeleton $< name gateway_bpf > $@
+
+# ---- agent and command-line tool --------------------------------------------------------------------------------
+
+LIB_MODULES := core wire config authority ledger mesh dataplane observe agent
+LIB_SOURCES := $(filter-out %/main.cpp,$(foreach m,$(LIB_MODULES),$(wildcard userspace/$(m)/*.cpp)))
+AGENT_SOURCES := userspace/agent/main.cpp
+CLI_SOURCES := $(wildcard userspace/cli/*.cpp)
+
+lib_objects = $(LIB_SOURCES:%.cpp=$(BUILD)/$(1)/%.o)
+AGENT_OBJECTS := $(AGENT_SOURCES:%.cpp=$(BUILD)/release/%.o)
+CLI_OBJECTS := $(CLI_SOURCES:%.cpp=$(BUILD)/release/%.o)
+
+.PHONY: all userspace
+all: userspace
+userspace: $(BUILD)/posternd $(BUILD)/postern
+
+$(BUILD)/release/%.o: %.cpp | $(DEPS) $(SKELETON)
+	@mkdir -p $(@D)
+	@echo "  CXX    $<"
+	@$(CXX) $(CPPFLAGS) $(CXXFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/asan/%.o: %.cpp | $(DEPS) $(SKELETON)
+	@mkdir -p $(@D)
+	@echo "  ASAN   $<"
+	@$(CXX) $(CPPFLAGS) -Itest $(SANFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/release/test/%.o: CPPFLAGS += -Itest
+
+$(BUILD)/libpostern.a: $(call lib_objects,release)
+	@rm -f $@ && $(AR) crs $@ $^
+$(BUILD)/libpostern-asan.a: $(call lib_objects,asan)
+	@rm -f $@ && $(AR) crs $@ $^
+$(BUILD)/posternd: $(AGENT_OBJECTS) $(BUILD)/libpostern.a
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(BUILD)/postern: $(CLI_OBJECTS) $(BUILD)/libpostern.a
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+# ---- tests ------------------------------------------------------------------------------------------------------
+
+UNIT_SOURCES := $(wildcard test/unit/*.cpp test/unit/*/*.cpp test/support/*.cpp)
+BPF_TEST_SOURCES := $(wildcard test/bpf/*.cpp test/support/*.cpp)
+
+$(BUILD)/test-unit: $(UNIT_SOURCES:%.cpp=$(BUILD)/asan/%.o) $(BUILD)/libpostern-asan.a
+	@echo "  LINK   $@"
+	@$(CXX) -fsanitize=address,undefined $^ $(LDLIBS) -o $@
+$(BUILD)/test-bpf: $(BPF_TEST_SOURCES:%.cpp=$(BUILD)/release/%.o) $(BUILD)/libpostern.a
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+$(BUILD)/journal-driver: $(BUILD)/release/test/crash/journal_driver.o $(BUILD)/libpostern.a
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+
+TEST_TIERS := unit bpf e2e crash
+.PHONY: test $(TEST_TIERS:%=test-%) tests-built
+tests-built: all $(BUILD)/test-unit $(BUILD)/test-bpf $(BUILD)/journal-driver
+test: tests-built
+	@test/run $(TEST_TIERS)
+$(TEST_TIERS:%=test-%): test-%: tests-built
+	@test/run $*
+
+.PHONY: demo
+demo: all
+	@KEEP=$(KEEP) $(PYTHON) -B deploy/demo/demo.py
+
+.PHONY: mutants
+mutants: tests-built
+	@$(PYTHON) -B test/mutants/run.py $(MUTANT)
+
+# Long runs: the same suites with NIGHTLY=1, every mutant, an hour of fuzzing.
+.PHONY: nightly
+nightly: tests-built
+	@NIGHTLY=1 test/run $(TEST_TIERS)
+	@$(MAKE) mutants
+	@$(MAKE) fuzz FUZZ_SECONDS=720
+
+# ---- fuzzers: clang, libFuzzer, the parsers' own objects with coverage ------------------------------------------
+
+FUZZ_SECONDS := 60
+FUZZERS := $(patsubst test/fuzz/%.cpp,$(BUILD)/fuzz/%,$(wildcard test/fuzz/fuzz_*.cpp))
+FUZZ_MODULES := core wire config authority ledger
+FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$(wildcard userspace/$(m)/*.cpp)))
+FUZZFLAGS := -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+$(BUILD)/fuzz/%.o: %.cpp | $(DEPS)
+	@mkdir -p $(@D)
+	@echo "  FUZZ   $<"
+	@$(CLANG)++ $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+$(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.cpp $(FUZZ_OBJECTS)
+	@$(CLANG)++ $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer $^ -lsodium -lsimdjson -lyaml-cpp -lxxhash -o $@
+.PHONY: fuzz
+fuzz: $(FUZZERS)
+	@for f in $^; do echo "== $$f, $(FUZZ_SECONDS) s"; mkdir -p $$f.corpus; \
+	  $$f -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
+	    -artifact_prefix=$$f. $$f.corpus 2>&1 | grep -E 'stat::|ERROR|SUMMARY|BINGO' || exit 1; \
+	done
+
+# ---- form -------------------------------------------------------------------------------------------------------
+
+CXX_FILES := $(wildcard userspace/*/*.h userspace/*/*.cpp test/*/*.h test/*/*.cpp test/unit/*/*.cpp)
+BPF_FILES := $(wildcard bpf/*.h bpf/*.c)
+.PHONY: lint format
+lint: $(SKELETON) | $(DEPS)
+	@$(PYTHON) -B test/lint/source_tree.py
+	@clang-format --dry-run -Werror $(CXX_FILES) $(BPF_FILES)
+	@printf '%s\n' $(filter %.cpp,$(CXX_FILES)) | xargs -P $(shell nproc) -n 4 sh -c \
+	  'clang-tidy --quiet "$$@" -- $(subst ','\'',$(CPPFLAGS)) -Itest -std=c++20 2>/dev/null' lint
+	@echo "lint: clean"
+format: | $(DEPS)
+	@clang-format -i $(CXX_FILES) $(BPF_FILES)
+
+.PHONY: clean
+clean:
+	@rm -rf $(BUILD)
+
+.PHONY: config deploy docs
+config: all
+	@$(BUILD)/postern config check config/postern.yaml
+deploy:
+	@sh -n deploy/install-packages && $(PYTHON) -B -m py_compile deploy/demo/demo.py && rm -rf deploy/demo/__pycache__
+docs:
+	@$(PYTHON) -B test/lint/source_tree.py --write
+
+PREFIX := /usr
+.PHONY: install
+install: all
+	install -D -m 755 $(BUILD)/posternd $(DESTDIR)$(PREFIX)/sbin/posternd
+	install -D -m 755 $(BUILD)/postern $(DESTDIR)$(PREFIX)/bin/postern
+	install -D -m 644 deploy/systemd/posternd.service $(DESTDIR)/etc/systemd/system/posternd.service
+	install -D -m 644 config/postern.yaml $(DESTDIR)$(PREFIX)/share/doc/postern/postern.yaml
+	install -D -m 644 config/policy.yaml $(DESTDIR)$(PREFIX)/share/doc/postern/policy.yaml
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The packet's story (SPEC 1). Two entry points, one for each side of the gateway:
+ *
+ *   pt_underlay   parse outer - ours? - admit - strip - parse inner - own - policy - steer
+ *   pt_local      parse - own - the host's? - policy - steer
+ *
+ * Both end in pt_account, which counts the packet under exactly one verdict. The selector is read once, in
+ * pt_begin; everything behind it sees one generation.
+ */
+#include "account.h"
+#include "admit.h"
+#include "echo.h"
+#include "neighbour.h"
+#include "own.h"
+#include "parse.h"
+#include "policy.h"
+#include "steer.h"
+#include "tunnel.h"
+
+PT_STAGE struct pt_packet pt_begin(struct xdp_md* ctx) {
+  struct pt_packet packet = {
+      .ctx = ctx,
+      .generation = pt_generation_read(),
+      .length = pt_length(ctx),
+      .port_slot = PT_PORT_SLOT_UNKNOWN,
+  };
+  return packet;
+}
+
+/* The port that it came in by. Frames of a port that the generation does not know in this role are dropped,
+ * and counted under PT_PORT_SLOT_UNKNOWN. */
+PT_STAGE int pt_arrive(struct pt_packet* packet, __u8 role) {
+  const __u32 slot = packet->generation.slot;
+  const struct pt_port_key key = {.ifindex = packet->ctx->ingress_ifindex};
+  void* known = pt_inner(ports, slot);
+  if (!known) return -PT_DROP_TABLE_MISSING;
+  const struct pt_port* port = bpf_map_lookup_elem(known, &key);
+  if (!port || port->role != role) return -PT_DROP_PORT_UNKNOWN;
+  packet->port_slot = port->slot;
+  packet->vni = port->vni;
+  return PT_GO_ON;
+}
+
+/* The frame at the packet's start came out of an admitted peer's tunnel. */
+PT_STAGE int pt_judge_inner(struct pt_packet* packet, const struct pt_segment* segment) {
+  struct pt_link link = {};
+  struct pt_flow flow = {};
+  const struct pt_owner *source, *destination;
+  PT_TRY(pt_parse_link(packet->ctx, &link));
+  PT_TRY(pt_admit_frame(packet, &link));
+  if (link.type == PT_ETHERTYPE_ARP) return pt_answer_arp(packet, segment);
+
+  PT_TRY(pt_parse_ip(packet->ctx, link.type, sizeof(struct pt_ethernet), &flow));
+  const int transport = pt_parse_transport(packet->ctx, &flow);
+  if (transport == PT_GO_ON && flow.neighbour && (!link.group || link.multicast6)) {
+    return pt_answer_solicitation(packet, segment, &flow);
+  }
+  PT_TRY(pt_admit_addresses(&link, &flow));
+  PT_TRY(transport);
+
+  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.source, &source));
+  PT_TRY(pt_own_peer(packet, source));
+  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.destination, &destination));
+  PT_TRY(pt_policy(packet, &flow, source, destination));
+  if (pt_is_segment_address(segment, &flow.destination)) return pt_answer_echo(packet, &flow);
+  return pt_steer(packet, segment, &flow, destination);
+}
+
+/* Before the first adoption no address is known to be ours, so the tunnel's port alone is closed. */
+PT_STAGE int pt_judge_unadopted(const struct pt_packet* packet, const struct pt_flow* outer) {
+  if (outer->fragment || outer->options || outer->next_header != PT_IP_UDP) return PT_VERDICT_PASS;
+  const struct pt_udp* udp = PT_HEADER(packet->ctx, outer->transport_offset, struct pt_udp);
+  return udp && udp->destination_be == bpf_htons(PT_VXLAN_PORT) ? -PT_DROP_CLOSED : PT_VERDICT_PASS;
+}
+
+PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {
+  struct pt_link link = {};
+  struct pt_flow outer = {};
+  struct pt_tunnel tunnel = {};
+  const struct pt_segment* segment;
+  if (packet->generation.number) PT_TRY(pt_arrive(packet, PT_ROLE_UNDERLAY));
+  PT_TRY(pt_parse_link(packet->ctx, &link));
+  if (!pt_is_ip(link.type)) return PT_VERDICT_PASS;
+  PT_TRY(pt_parse_ip(packet->ctx, link.type, link.offset, &outer));
+  if (!packet->generation.number) return pt_judge_unadopted(packet, &outer);
+  if (!pt_for_tunnel(packet, &outer)) return pt_untunnelled(packet, &outer);
+
+  PT_TRY(pt_tunnel_read(packet, &link, &outer, &tunnel));
+  PT_TRY(pt_admit(packet, &outer, &tunnel, &segment));
+  PT_TRY(pt_tunnel_strip(packet, &tunnel));
+  return pt_judge_inner(packet, segment);
+}
+
+/* What the host's own stack should see of a segment's traffic. The source is not someone else's by now. */
+PT_STAGE bool pt_is_hosts(const struct pt_packet* packet, const struct pt_segment* segment,
+                          const struct pt_link* link, const struct pt_flow* flow,
+                          const struct pt_owner* source, const struct pt_owner* destination) {
+  const struct pt_address* to = &flow->destination;
+  if (link->group || pt_is_multicast(flow->family, to) || pt_is_link_local(flow->family, to)) return true;
+  if (pt_is_own_address(packet, segment, to)) return true;
+  if (!pt_is_owned(source) && !pt_is_owned(destination)) return true;
+  const bool site = !pt_is_owned(destination) || destination->kind == PT_OWNER_LOCAL;
+  if (flow->neighbour && site) return true;
+  return pt_is_owned(source) && pt_is_owned(destination) && site && pt_is_for_host(packet, flow);
+}
+
+PT_STAGE int pt_judge_local(struct pt_packet* packet) {
+  struct pt_link link = {};
+  struct pt_flow flow = {};
+  const struct pt_owner *source, *destination;
+  const __u32 slot = packet->generation.slot;
+  if (!packet->generation.number) return PT_VERDICT_PASS;
+  PT_TRY(pt_arrive(packet, PT_ROLE_LOCAL));
+  PT_TRY(pt_parse_link(packet->ctx, &link));
+  if (link.tags) return -PT_DROP_VLAN_TAG;
+  if (!pt_is_ip(link.type)) return PT_VERDICT_PASS;
+  PT_TRY(pt_parse_ip(packet->ctx, link.type, sizeof(struct pt_ethernet), &flow));
+  const int transport = pt_parse_transport(packet->ctx, &flow);
+
+  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.source, &source));
+  PT_TRY(pt_own_site(source));
+  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.destination, &destination));
+  void* domains = pt_inner(segments, slot);
+  if (!domains) return -PT_DROP_TABLE_MISSING;
+  const struct pt_segment* segment = bpf_map_lookup_elem(domains, &packet->vni);
+  if (pt_is_hosts(packet, segment, &link, &flow, source, destination)) return PT_VERDICT_PASS;
+
+  if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
+  if (!pt_is_owned(source)) return -PT_DROP_SOURCE_DENIED;
+  PT_TRY(transport);
+  if (flow.neighbour) return -PT_DROP_NEIGHBOUR_REFUSED;
+  PT_TRY(pt_policy(packet, &flow, source, destination));
+  return pt_steer(packet, segment, &flow, destination);
+}
+
+SEC("xdp")
+int pt_underlay(struct xdp_md* ctx) {
+  struct pt_packet packet = pt_begin(ctx);
+  return pt_account(&packet, pt_judge_underlay(&packet));
+}
+
+SEC("xdp")
+int pt_local(struct xdp_md* ctx) {
+  struct pt_packet packet = pt_begin(ctx);
+  return pt_account(&packet, pt_judge_local(&packet));
+}
+
+char pt_license[] SEC("license") = "Dual BSD/GPL";

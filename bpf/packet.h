@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* What the stages hand on about one packet, bounded access to its bytes, and the headers as they lie on the
+ * wire. */
+#ifndef POSTERN_PACKET_H
+#define POSTERN_PACKET_H
+
+#include "tables.h"
+#include "vocabulary.h"
+
+struct pt_packet {
+  struct xdp_md* ctx;
+  struct pt_generation generation;
+  __u32 length;    /* as it arrived */
+  __u32 port_slot; /* of its counters */
+  __u32 vni;       /* segment: of the local port, or of the tunnel */
+  __u32 sender;    /* peer that it came from; 0: none was recognised */
+  __u32 receiver;  /* peer that it goes to; 0: none */
+  __u8 sender_kind;
+};
+
+/* One IP packet's headers, outer or inner. Addresses are in pt_address form, all else in host order. */
+struct pt_flow {
+  struct pt_address source __attribute__((aligned(8)));
+  struct pt_address destination __attribute__((aligned(8)));
+  __u32 transport_offset; /* from the start of the frame; right behind the fixed IP header */
+  __u16 total_length;     /* IP header and payload */
+  __u16 payload_length;
+  __u16 source_port;      /* ICMP: 0 */
+  __u16 destination_port; /* ICMP: type << 8 | code */
+  __u8 family;
+  __u8 next_header;
+  __u8 protocol; /* enum pt_protocol, set by pt_parse_transport */
+  __u8 ttl;
+  __u8 tos;
+  bool fragment;
+  bool options;   /* IPv4 options, or an IPv6 extension header other than a fragment's */
+  bool neighbour; /* ICMPv6 of neighbour discovery */
+  bool reply;     /* TCP with ACK or RST: may pass by the reverse rule */
+};
+
+struct pt_ethernet {
+  __u16 destination[3];
+  __u16 source[3];
+  __u16 type_be;
+};
+
+struct pt_vlan {
+  __u16 tag_be;
+  __u16 type_be;
+};
+
+struct pt_ipv4 {
+  __u8 version_length;
+  __u8 tos;
+  __u16 total_length_be;
+  __u16 id_be;
+  __u16 fragment_be;
+  __u8 ttl;
+  __u8 protocol;
+  __u16 checksum;
+  __u32 source_be;
+  __u32 destination_be;
+};
+
+struct pt_ipv6 {
+  __u32 version_class_flow_be;
+  __u16 payload_length_be;
+  __u8 next_header;
+  __u8 hop_limit;
+  __u32 source_be[4];
+  __u32 destination_be[4];
+};
+
+struct pt_tcp {
+  __u16 source_be;
+  __u16 destination_be;
+  __u32 sequence_be;
+  __u32 acknowledgement_be;
+  __u8 offset; /* upper four bits, in words */
+  __u8 flags;
+  __u16 window_be;
+  __u16 checksum;
+  __u16 urgent_be;
+};
+
+struct pt_udp {
+  __u16 source_be;
+  __u16 destination_be;
+  __u16 length_be;
+  __u16 checksum;
+};
+
+struct pt_icmp {
+  __u8 type;
+  __u8 code;
+  __u16 checksum;
+  __u32 rest;
+};
+
+#define PT_ETHERTYPE_IPV4 0x0800
+#define PT_ETHERTYPE_ARP 0x0806
+#define PT_ETHERTYPE_VLAN 0x8100
+#define PT_ETHERTYPE_QINQ 0x88a8
+#define PT_ETHERTYPE_IPV6 0x86dd
+
+#define PT_IP_ICMP 1
+#define PT_IP_TCP 6
+#define PT_IP_UDP 17
+#define PT_IP_FRAGMENT 44
+#define PT_IP_ICMPV6 58
+
+/* `size` bytes at `offset`, or NULL if the frame is shorter. */
+PT_STAGE void* pt_bytes(struct xdp_md* ctx, __u32 offset, __u32 size) {
+  void* start = (void*)(long)ctx->data + offset;
+  return start + size <= (void*)(long)ctx->data_end ? start : NULL;
+}
+#define PT_HEADER(ctx, offset, type) ((type*)pt_bytes(ctx, offset, sizeof(type)))
+
+/* The barrier keeps the compiler from subtracting the pointers in 32 bits, which the verifier refuses. */
+PT_STAGE __u32 pt_length(struct xdp_md* ctx) {
+  __u64 length = (void*)(long)ctx->data_end - (void*)(long)ctx->data;
+  asm volatile("" : "+r"(length));
+  return (__u32)length;
+}
+
+#endif

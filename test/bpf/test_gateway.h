@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The loaded packet path with tables adopted, to run single packets through. Every run checks the books:
+// exactly one verdict counter moved by one packet of this length, a drop moved exactly one reason, and the
+// action fits.
+#pragma once
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "core/bytes.h"
+#include "dataplane/generations.h"
+#include "dataplane/plane.h"
+#include "mesh.h"
+
+namespace postern::testing {
+
+enum class Side { underlay, local };
+
+// How a packet ended: a PT_VERDICT_* above 0, or a negated PT_DROP_*.
+struct End {
+  int code = 0;
+  std::string text() const;
+  friend bool operator==(const End&, const End&) = default;
+  friend std::ostream& operator<<(std::ostream& out, const End& end) { return out << end.text(); }
+};
+inline End drop(pt_drop_reason reason) {
+  return {-static_cast<int>(reason)};
+}
+inline End verdict(pt_verdict verdict) {
+  return {static_cast<int>(verdict)};
+}
+
+struct Run {
+  End end;
+  unsigned action = 0;
+  Bytes out;
+};
+
+// All rows of a counter map, summed over CPUs.
+std::vector<pt_count> read_counts(int map_fd, std::uint32_t rows);
+
+class TestGateway {
+ public:
+  // Nothing adopted yet: generation 0. Devmaps of both roles and a counter row for each peer are there.
+  TestGateway();
+  explicit TestGateway(const dataplane::Tables& tables);
+
+  void adopt(const dataplane::Tables& tables);
+  // `metadata` bytes in front of the frame take from its headroom.
+  Run run(Side side, const Bytes& frame, std::uint32_t ifindex, std::size_t metadata = 0) const;
+  Run underlay(const Bytes& frame) const;
+  Run local(const Bytes& frame) const;
+
+  // Takes an inner map out of the active slot of a swapped table.
+  void remove_inner(std::string_view table);
+  pt_peer_count peer_count(Who who) const;
+  dataplane::Plane& plane() const { return *plane_; }
+  const dataplane::Generations& generations() const { return generations_; }
+
+ private:
+  std::unique_ptr<dataplane::Plane> plane_;
+  dataplane::Generations generations_;
+};
+
+}  // namespace postern::testing

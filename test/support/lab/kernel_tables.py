@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pinned maps as bpftool shows them: a second opinion on what Postern says of itself."""
+
+import ipaddress
+import json
+import struct
+
+from .command import run
+
+
+def _bytes(values):
+    return bytes(int(value, 16) for value in values)
+
+
+class KernelTables:
+    def __init__(self, gateway):
+        self._directory = gateway.pins
+
+    def pin(self, name):
+        """The pin of a map; names carry the ABI's version."""
+        found = [path for path in self._directory.rglob(f"v*-{name}") if path.is_file()]
+        if len(found) != 1:
+            raise AssertionError(f"{len(found)} pins of {name} below {self._directory}: {found}")
+        return found[0]
+
+    def any_pins(self):
+        return any(path.is_file() for path in self._directory.rglob("*"))
+
+    def rows(self, *how):
+        """[(key bytes, value bytes)] of a map, named as bpftool does: "pinned", PATH or "id", NUMBER."""
+        rows = json.loads(run("bpftool", "-j", "map", "dump", *how).stdout)
+        return [(_bytes(row["key"]), _bytes(row["value"])) for row in rows]
+
+    def selector(self):
+        """(generation, slot)"""
+        ((_, value),) = self.rows("pinned", self.pin("selector"))
+        (word,) = struct.unpack("<Q", value)
+        return word >> 1, word & 1
+
+    def active(self, table):
+        """Rows of the inner map that packets use now."""
+        _, slot = self.selector()
+        outer = dict(self.rows("pinned", self.pin(table)))
+        (inner,) = struct.unpack("<I", outer[struct.pack("<I", slot)])
+        return self.rows("id", inner)
+
+    def owners(self):
+        """{(vni, prefix): (kind, class id, owner's number)} of both families, those of one segment only."""
+        found = {}
+        for table, width in (("owners4", 4), ("owners6", 16)):
+            for key, value in self.active(table):
+                length, vni = struct.unpack("<I", key[:4])[0], struct.unpack(">I", key[4:8])[0]
+                if vni == 0:
+                    continue  # "owned in any segment"
+                prefix = ipaddress.ip_network((key[8:8 + width], length - 32))
+                kind, _, class_id, number = struct.unpack("<BBHI", value)
+                found[(vni, str(prefix))] = (kind, class_id, number)
+        return found
+
+    def fence(self, number):
+        """The epoch below which the kernel refuses a resource."""
+        rows = dict(self.rows("pinned", self.pin("fences")))
+        return struct.unpack("<Q", rows[struct.pack("<I", number)][:8])[0]

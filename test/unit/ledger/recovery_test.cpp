@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <doctest/doctest.h>
+
+#include <cerrno>
+
+#include "core/bytes.h"
+#include "ledger/record.h"
+#include "unit/ledger/journal_image.h"
+#include "unit/ledger/scratch_journal.h"
+
+namespace postern::ledger {
+namespace {
+
+const std::vector<std::string> kEvents = {"{\"a\":1}", "{\"b\":2}", "{\"c\":3}"};
+
+// Three events in seg-1, one a block; the last one's flush is unproven.
+void fill(ScratchJournal& scratch) {
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(journal);
+  for (const std::string& event : kEvents)
+    REQUIRE((*journal)->append(std::vector<std::string>{event}));
+}
+
+std::size_t block_of(std::size_t event) {
+  return kFirstBatchOffset + event * kBlockBytes;
+}
+
+// A batch of which the second sector never reached the disk.
+void tear(ScratchJournal& scratch) {
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(journal);
+  const JournalStatus status = (*journal)->status();
+  REQUIRE((*journal)->append(std::vector<std::string>{payload_of(2000, 't')}));
+  const std::string name = "seg-" + std::to_string(status.segment);
+  std::string segment = scratch.read(name, 0, kSegmentBytes);
+  const std::size_t start = segment.find("ttttt") / kBlockBytes * kBlockBytes;
+  scratch.overwrite(name, start + kSectorBytes, std::string(kSectorBytes, '\0'));
+}
+
+}  // namespace
+
+TEST_CASE("an unproven end goes into a new segment, and no existing segment is written") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const auto before = scratch.contents();
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    const RecoveryReport& report = (*journal)->recovery();
+    CHECK(report.found == RecoveryClass::clean);
+    CHECK(report.head == Lseq(3));
+    CHECK(report.first_unproven == Lseq(3));
+    CHECK(report.kept_unproven == 1);
+    CHECK((*journal)->status().segment == 2);
+    CHECK((*journal)->status().head == Lseq(4));  // OPEN
+  }
+  CHECK(scratch.contents().at("seg-1") == before.at("seg-1"));
+  CHECK(scratch.replayed == kEvents);
+}
+
+TEST_CASE("a start that finds everything proven writes no new segment") {
+  ScratchJournal scratch;
+  fill(scratch);
+  REQUIRE(scratch.open());
+  const auto before = scratch.contents();
+  for (int i = 0; i < 3; ++i) {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    CHECK((*journal)->recovery().kept_unproven == 0);
+    CHECK((*journal)->recovery().first_unproven == Lseq(5));
+  }
+  CHECK(scratch.replayed == kEvents);
+  CHECK(scratch.contents() == before);
+}
+
+TEST_CASE("a torn batch is cut off and counted, and what stood before it is there") {
+  ScratchJournal scratch;
+  fill(scratch);
+  tear(scratch);
+  const auto before = scratch.contents();
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE_MESSAGE(journal, (journal ? "" : journal.error().message()));
+  CHECK((*journal)->recovery().found == RecoveryClass::torn);
+  CHECK((*journal)->recovery().torn_records == 1);
+  CHECK(scratch.replayed == kEvents);
+  CHECK(scratch.contents().at("seg-1") == before.at("seg-1"));
+  CHECK(scratch.contents().at("seg-2") == before.at("seg-2"));
+  REQUIRE((*journal)->append(std::vector<std::string>{"{\"d\":4}"}));
+}
+
+TEST_CASE("what cannot be opened is refused by name, with a remedy, and not a byte changes") {
+  ScratchJournal scratch;
+  fill(scratch);
+  ErrorCode expected = errc::damage;
+  SUBCASE("a flipped bit in the header of an acknowledged record") {
+    scratch.overwrite("seg-1", block_of(1) + record_field::lseq, "\x07");
+  }
+  SUBCASE("a flipped bit in the payload of an acknowledged record") {
+    scratch.overwrite("seg-1", block_of(1) + record_field::size, "[");
+  }
+  SUBCASE("a bad end that may have been acknowledged") {
+    scratch.overwrite("seg-1", block_of(2) + record_field::size, "[");
+    expected = errc::suspect;
+  }
+  SUBCASE("both headers bad") {
+    scratch.overwrite("seg-1", segment_field::salt, "????");
+    scratch.overwrite("seg-1", kBlockBytes + segment_field::salt, "????");
+  }
+  SUBCASE("a missing segment") {
+    REQUIRE(scratch.open());
+    std::filesystem::remove(scratch.file("seg-1"));
+  }
+  SUBCASE("a segment cut short") {
+    std::filesystem::resize_file(scratch.file("seg-1"), kSegmentBytes - 512);
+  }
+  SUBCASE("a segment grown") {
+    std::filesystem::resize_file(scratch.file("seg-1"), std::uintmax_t{10} << 30);
+  }
+  SUBCASE("a strange name") {
+    std::filesystem::copy_file(scratch.file("seg-1"), scratch.file("seg-01"));
+  }
+  SUBCASE("another machine") {
+    scratch.options.machine = Id128{2};
+    expected = errc::foreign_machine;
+  }
+  SUBCASE("a second writer behind a sealed end") {
+    const std::string seg1 = scratch.read("seg-1", 0, kSegmentBytes);
+    REQUIRE(scratch.open());
+    // What a writer that did not see the seal would have put at its end of seg-1.
+    Bytes batch;
+    const auto hash = [&](std::size_t event, Lseq lseq, const Hash256& prev) {
+      return chain_hash(lseq, RecordType::event, prev, kEvents[event]);
+    };
+    ChainHead chain{Lseq(4), hash(2, Lseq(3), hash(1, Lseq(2), hash(0, Lseq(1), {})))};
+    append_record(batch, chain, Lseq(3), RecordType::event, true, "{\"w\":1}",
+                  load_le<std::uint64_t>(as_bytes(seg1), segment_field::salt));
+    scratch.overwrite("seg-1", block_of(3), as_text(batch));
+    expected = errc::fork;
+  }
+  const auto before = scratch.contents();
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(!journal);
+  CHECK_MESSAGE(journal.error().code == expected, journal.error().message());
+  CHECK(scratch.replayed.empty());
+  CHECK(scratch.contents() == before);
+}
+
+TEST_CASE("a disk that cannot be read is refused, not taken for the end of the journal") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const auto recording = std::make_shared<Recording>();
+  recording->fault = [](const std::string& call) { return call == "read seg-1" ? EIO : 0; };
+  const auto before = scratch.contents();
+  const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+  REQUIRE(!journal);
+  CHECK(journal.error().code == errc::io);
+  CHECK(scratch.contents() == before);
+}
+
+TEST_CASE("a recovery that fails at any call is done again by the next start, with the same records") {
+  ScratchJournal torn;
+  fill(torn);
+  tear(torn);
+  const auto copy_of_torn = [&torn](const ScratchJournal& to) {
+    std::filesystem::copy(torn.path(), to.path(), std::filesystem::copy_options::recursive);
+  };
+  const auto whole = std::make_shared<Recording>();
+  {
+    ScratchJournal scratch(false);
+    copy_of_torn(scratch);
+    REQUIRE(scratch.open(whole));
+  }
+  const std::size_t first = whole->index_of("open spare");  // before it nothing is written
+  const std::size_t last = whole->index_of("rename spare.tmp spare");
+  REQUIRE(first < last);
+  REQUIRE(last < whole->calls.size());
+  for (std::size_t at = first; at <= last + 1; ++at) {
+    CAPTURE(whole->calls[at]);
+    ScratchJournal scratch(false);
+    copy_of_torn(scratch);
+    const auto recording = std::make_shared<Recording>();
+    recording->fault = [&recording, at](const std::string&) {
+      return recording->calls.size() == at + 1 ? EIO : 0;
+    };
+    const bool unlinking =
+        whole->calls[at].starts_with("unlink ");  // of what is not there: its failure is no failure
+    CHECK(scratch.open(recording).has_value() == unlinking);
+    CHECK(recording->calls.at(at) == whole->calls[at]);
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE_MESSAGE(journal, (journal ? "" : journal.error().message()));
+    CHECK(scratch.replayed == kEvents);
+    REQUIRE((*journal)->append(std::vector<std::string>{"{\"d\":4}"}));
+  }
+}
+
+TEST_CASE("nothing is replayed before what recovery kept is durable under its new name") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const auto recording = std::make_shared<Recording>();
+  recording->fault = [](const std::string& call) { return call == "rename spare seg-2" ? EIO : 0; };
+  CHECK(!scratch.open(recording));
+  CHECK(scratch.replayed.empty());
+  REQUIRE(scratch.open(std::make_shared<Recording>()));
+  CHECK(scratch.replayed == kEvents);
+}
+
+TEST_CASE("recovery works on a full disk, from the spare") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const auto recording = std::make_shared<Recording>();
+  recording->fault = [](const std::string& call) { return call == "open spare.tmp" ? ENOSPC : 0; };
+  const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+  REQUIRE(journal);
+  CHECK(scratch.replayed == kEvents);
+  CHECK((*journal)->append(std::vector<std::string>{"{\"d\":4}"}).error().code == errc::disk_full);
+}
+
+TEST_CASE("what the page cache shows and the disk refused is not journaled over") {
+  ScratchJournal scratch;
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    REQUIRE((*journal)->append(std::vector<std::string>{"{\"lost\":1}"}));
+  }
+  const auto recording = std::make_shared<Recording>();
+  recording->disk_view = [](const std::string& name, std::span<std::uint8_t> bytes, std::uint64_t offset) {
+    if (name != "seg-1") return;
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      if (offset + i >= kFirstBatchOffset) bytes[i] = 0;
+    }
+  };
+  const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+  REQUIRE(journal);
+  CHECK(scratch.replayed.empty());
+  CHECK((*journal)->status().segment == 2);
+  CHECK((*journal)->append(std::vector<std::string>{"{\"a\":1}"}));
+}
+
+TEST_CASE("a stray temporary is ignored and a dirty spare is cleaned by use") {
+  ScratchJournal scratch;
+  fill(scratch);
+  scratch.overwrite("spare", kFirstBatchOffset + 4096, std::string(9000, 'z'));
+  std::filesystem::copy_file(scratch.file("LOCK"), scratch.file("spare.tmp"));
+  std::filesystem::copy_file(scratch.file("LOCK"), scratch.file("auth-9-aa.tmp"));
+  for (int i = 0; i < 2; ++i) {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    CHECK((*journal)->append(std::vector<std::string>{"{\"d\":4}"}));
+  }
+}
+
+TEST_CASE("a replay that fails fails the opening with its own error") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const Result<std::unique_ptr<Journal>> journal = Journal::open(
+      scratch.options, [](const Record&) -> Result<> { return fail(errc::event_signature, "not ours"); });
+  REQUIRE(!journal);
+  CHECK(journal.error().code == errc::event_signature);
+}
+
+}  // namespace postern::ledger

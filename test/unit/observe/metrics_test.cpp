@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/metrics.h"
+
+#include <doctest/doctest.h>
+
+#include "dataplane/counters.h"
+
+using namespace postern;
+using namespace postern::observe;
+
+namespace {
+
+bool has_line(const std::string& text, const std::string& line) {
+  return text.find("\n" + line + "\n") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every drop reason is there at 0 before the first drop") {
+  const std::string text = metrics_text({});
+  unsigned reasons = 0;
+  for (unsigned reason = 1; reason < PT_DROP_REASON_COUNT; ++reason) {
+    const std::string label(dataplane::drop_label(reason));
+    CAPTURE(reason);
+    if (label.empty()) continue;
+    ++reasons;
+    CHECK(has_line(text, "postern_drops_total{reason=\"" + label + "\"} 0"));
+  }
+  CHECK(reasons > 20);
+}
+
+TEST_CASE("the kernel's totals are shown as they are") {
+  Observation seen;
+  InterfaceObservation eth0{"eth0", dataplane::XdpMode::generic, {}};
+  eth0.verdicts[PT_VERDICT_DECAPSULATED] = {12, 3400};
+  seen.interfaces.push_back(eth0);
+  seen.drops[PT_DROP_POLICY_DENIED] = {5, 500};
+  const std::string text = metrics_text(seen);
+  CHECK(has_line(text, "postern_packets_total{iface=\"eth0\",verdict=\"decapsulated\"} 12"));
+  CHECK(has_line(text, "postern_bytes_total{iface=\"eth0\",verdict=\"decapsulated\"} 3400"));
+  CHECK(has_line(text, "postern_packets_total{iface=\"eth0\",verdict=\"drop\"} 0"));
+  CHECK(has_line(text, "postern_drops_total{reason=\"policy_denied\"} 5"));
+  CHECK(has_line(text, "postern_xdp_mode{iface=\"eth0\",mode=\"generic\"} 1"));
+  CHECK(has_line(text, "postern_xdp_mode{iface=\"eth0\",mode=\"native\"} 0"));
+  CHECK(has_line(text, "postern_xdp_mode{iface=\"eth0\",mode=\"none\"} 0"));
+}
+
+TEST_CASE("an adopted snapshot that is not active yet shows as two serials") {
+  Observation seen;
+  seen.adopted_serial = Serial(8);
+  seen.active_serial = Serial(7);
+  const std::string text = metrics_text(seen);
+  CHECK(has_line(text, "postern_snapshot_serial{state=\"adopted\"} 8"));
+  CHECK(has_line(text, "postern_snapshot_serial{state=\"active\"} 7"));
+  CHECK(text.find("postern_snapshot_expiry_timestamp_seconds") == std::string::npos);
+}
+
+TEST_CASE("the duration of adoptions is a cumulative histogram") {
+  Observation seen;
+  seen.apply_duration.observe(0.004);
+  seen.apply_duration.observe(0.2);
+  seen.apply_duration.observe(100);
+  const std::string text = metrics_text(seen);
+  CHECK(has_line(text, "postern_apply_duration_seconds_count 3"));
+  CHECK(has_line(text, "postern_apply_duration_seconds_bucket{le=\"0.001\"} 0"));
+  CHECK(has_line(text, "postern_apply_duration_seconds_bucket{le=\"0.5\"} 2"));
+  CHECK(has_line(text, "postern_apply_duration_seconds_bucket{le=\"+Inf\"} 3"));
+}

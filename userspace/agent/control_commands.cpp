@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/control_commands.h"
+
+#include "agent/errors.h"
+#include "agent/owners_report.h"
+#include "agent/peers_report.h"
+#include "agent/status_report.h"
+#include "dataplane/counters.h"
+#include "wire/fields.h"
+
+namespace postern::agent {
+namespace {
+
+using wire::Json;
+
+Result<> no_arguments(const wire::ControlRequest& request) {
+  wire::Fields fields(request.arguments, "arguments");
+  if (Result<> done = fields.finish(); !done)
+    return fail(errc::control_bad_argument,
+                "`" + request.command + "` takes no arguments: " + done.error().context);
+  return {};
+}
+
+dataplane::Legend legend_of(const Gateway& gateway) {
+  const std::optional<Served>& served = gateway.adoption().served();
+  return served ? served->legend : dataplane::Legend{};
+}
+
+Result<dataplane::Tables> kernel_tables(const Gateway& gateway) {
+  const dataplane::Generations& generations = *gateway.foundation().generations;
+  if (generations.active() == Generation()) return dataplane::Tables{};
+  return generations.read_active();
+}
+
+Json counted(Json row, const pt_count& count) {
+  row.set("packets", Json::decimal(count.packets));
+  row.set("bytes", Json::decimal(count.bytes));
+  return row;
+}
+
+}  // namespace
+
+bool changes_state(std::string_view command) {
+  return command == "apply" || command == "reload";
+}
+
+bool takes_body(std::string_view command) {
+  return command == "apply";
+}
+
+Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std::string_view body) {
+  const std::string& command = request.command;
+  if (command == "owners") return owners(request.arguments);
+  using Plain = std::pair<std::string_view, Result<Json> (*)(ControlCommands&, std::string_view)>;
+  static constexpr Plain kPlain[] = {
+      {"status", [](ControlCommands& self, std::string_view) { return self.status(); }},
+      {"peers", [](ControlCommands& self, std::string_view) { return self.peers(); }},
+      {"drops", [](ControlCommands& self, std::string_view) { return self.drops(); }},
+      {"apply", [](ControlCommands& self, std::string_view sent) { return self.apply(sent); }},
+      {"reload", [](ControlCommands& self, std::string_view) { return self.reload(); }},
+  };
+  for (const auto& [name, act] : kPlain) {
+    if (name != command) continue;
+    if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
+    return act(*this, body);
+  }
+  return fail(errc::control_unknown_command, "this agent (version " POSTERN_VERSION ") knows no command \"" +
+                                                 command +
+                                                 "\"; it knows apply, drops, owners, peers, reload, status");
+}
+
+Result<wire::Json> ControlCommands::status() {
+  gateway_->look();
+  return status_report(*gateway_, gateway_->health(), started_monotonic_ns_);
+}
+
+Result<wire::Json> ControlCommands::peers() const {
+  Result<dataplane::Tables> tables = kernel_tables(*gateway_);
+  if (!tables) return pass_on(std::move(tables));
+  const dataplane::Plane& plane = *gateway_->foundation().plane;
+  return peers_report(*tables, legend_of(*gateway_), [&](PeerId id) {
+    const Result<pt_peer_count> count = dataplane::read_peer(plane, id);
+    return count ? *count : pt_peer_count{};
+  });
+}
+
+Result<wire::Json> ControlCommands::owners(const wire::Json& arguments) const {
+  wire::Fields fields(arguments, "arguments");
+  OwnersQuestion question;
+  if (const Json* address = fields.optional("address"); address != nullptr) {
+    if (const std::string* text = address->as_string()) question.address = IpAddress::parse(*text);
+    if (!question.address) fields.reject("address", "expected an IP address");
+  }
+  if (const Json* segment = fields.optional("segment"); segment != nullptr) {
+    if (const std::string* text = segment->as_string()) question.segment = *text;
+    if (!question.segment) fields.reject("segment", "expected a segment's id");
+  }
+  if (Result<> done = fields.finish(); !done) return fail(errc::control_bad_argument, done.error().context);
+  Result<dataplane::Tables> tables = kernel_tables(*gateway_);
+  if (!tables) return pass_on(std::move(tables));
+  return owners_report(*tables, legend_of(*gateway_), gateway_->config().gateway, question);
+}
+
+Result<wire::Json> ControlCommands::drops() const {
+  const dataplane::Plane& plane = *gateway_->foundation().plane;
+  Result<dataplane::DropCounts> counts = dataplane::read_drops(plane);
+  if (!counts) return pass_on(std::move(counts));
+  Json drops = Json::array();
+  for (unsigned reason = 1; reason < PT_DROP_REASON_COUNT; ++reason) {
+    if (dataplane::drop_label(reason).empty()) continue;
+    drops.push(counted(Json::object({{"number", static_cast<std::int64_t>(reason)},
+                                     {"reason", dataplane::drop_label(reason)},
+                                     {"help", dataplane::drop_help(reason)}}),
+                       (*counts)[reason]));
+  }
+  Json verdicts = Json::array();
+  for (const InterfaceState& state : gateway_->interfaces().states()) {
+    Result<dataplane::VerdictCounts> of_port = dataplane::read_verdicts(plane, state.slot);
+    if (!of_port) return pass_on(std::move(of_port));
+    for (unsigned verdict = 0; verdict < PT_VERDICT_COUNT; ++verdict) {
+      verdicts.push(counted(Json::object({{"interface", state.configured.name},
+                                          {"verdict", dataplane::verdict_label(verdict)}}),
+                            (*of_port)[verdict]));
+    }
+  }
+  return Json::object(
+      {{"schema", "postern/drops/v1"}, {"drops", std::move(drops)}, {"verdicts", std::move(verdicts)}});
+}
+
+Result<wire::Json> ControlCommands::apply(std::string_view body) {
+  Result<dataplane::SwapReport> swap = gateway_->apply(body);
+  if (!swap) return pass_on(std::move(swap));
+  const Served& served = *gateway_->adoption().served();
+  return Json::object({{"schema", "postern/apply/v1"},
+                       {"serial", static_cast<std::int64_t>(served.serial.value)},
+                       {"hash", to_hex(served.hash)},
+                       {"generation", static_cast<std::int64_t>(swap->generation.value)},
+                       {"changed", swap->changed},
+                       {"tables_written", names_array(swap->tables_written)}});
+}
+
+Result<wire::Json> ControlCommands::reload() {
+  Result<bool> changed = gateway_->reload();
+  if (!changed) return pass_on(std::move(changed));
+  return Json::object({{"schema", "postern/reload/v1"}, {"changed", *changed}});
+}
+
+}  // namespace postern::agent

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control socket can be asked (SPEC 7.2).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "agent/gateway.h"
+#include "core/result.h"
+#include "wire/control.h"
+#include "wire/json.h"
+
+namespace postern::agent {
+
+// Whether a command changes anything; those need more rights. Unknown ones do not: they are refused anyway.
+bool changes_state(std::string_view command);
+// Whether a command takes a body.
+bool takes_body(std::string_view command);
+
+class ControlCommands {
+ public:
+  // `gateway` must outlive this.
+  ControlCommands(Gateway& gateway, std::uint64_t started_monotonic_ns)
+      : gateway_(&gateway), started_monotonic_ns_(started_monotonic_ns) {}
+
+  Result<wire::Json> run(const wire::ControlRequest& request, std::string_view body);
+
+ private:
+  Result<wire::Json> status();
+  Result<wire::Json> peers() const;
+  Result<wire::Json> owners(const wire::Json& arguments) const;
+  Result<wire::Json> drops() const;
+  Result<wire::Json> apply(std::string_view body);
+  Result<wire::Json> reload();
+
+  Gateway* gateway_;
+  std::uint64_t started_monotonic_ns_;
+};
+
+}  // namespace postern::agent

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/daemon.h"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <csignal>
+
+#include "agent/errors.h"
+#include "agent/service_manager.h"
+#include "agent/status_report.h"
+#include "wire/json.h"
+
+namespace postern::agent {
+namespace {
+
+constexpr std::chrono::seconds kSecond{1};
+constexpr std::chrono::seconds kCheck{5};
+constexpr std::chrono::seconds kNeighbourRound{20};
+
+IpAddress address_of(const pt_address& raw) {
+  IpAddress address;
+  std::copy(std::begin(raw.bytes), std::end(raw.bytes), address.bytes.begin());
+  return address;
+}
+
+}  // namespace
+
+Daemon::Daemon(std::unique_ptr<Gateway> gateway, const Clock& clock, spdlog::logger& log)
+    : clock_(clock),
+      log_(log),
+      started_ns_(clock.monotonic_ns()),
+      gateway_(std::move(gateway)),
+      commands_(*gateway_, started_ns_),
+      publication_([this] {
+        asio::post(io_, [this] {
+          gateway_->look();
+          publish();
+        });
+      }),
+      signals_(io_, SIGHUP, SIGTERM, SIGINT) {}
+
+Result<std::unique_ptr<Daemon>> Daemon::start(std::unique_ptr<Gateway> gateway, const Clock& clock,
+                                              spdlog::logger& log) {
+  try {
+    std::unique_ptr<Daemon> daemon(new Daemon(std::move(gateway), clock, log));
+    if (Result<> opened = daemon->open_sockets(); !opened) return pass_on(std::move(opened));
+    daemon->watch();
+    return daemon;
+  } catch (const std::exception& error) {
+    return fail(errc::event_loop, std::string("cannot set up the event loop: ") + error.what());
+  }
+}
+
+Result<> Daemon::open_sockets() {
+  const config::Config& config = gateway_->config();
+  Result<ControlSocket> socket = ControlSocket::listen(config.socket);
+  if (!socket) return pass_on(std::move(socket));
+  control_.emplace(io_, std::move(*socket),
+                   [this](const wire::ControlRequest& request, std::string_view body) {
+                     Result<wire::Json> result = commands_.run(request, body);
+                     if (changes_state(request.command)) start_neighbour_round();
+                     return result;
+                   });
+  Result<std::unique_ptr<dataplane::EventRing>> ring =
+      dataplane::EventRing::open(*gateway_->foundation().plane, [this](const pt_event& event) {
+        if (event.type == PT_EVENT_NEIGHBOUR_WANTED)
+          gateway_->neighbours().want(IfIndex(event.ifindex), address_of(event.address));
+      });
+  if (!ring) return pass_on(std::move(ring));
+  ring_ = std::move(*ring);
+  publish();
+  if (!config.http) return {};
+  Result<std::unique_ptr<observe::HttpServer>> http =
+      observe::HttpServer::start(*config.http, publication_, clock_);
+  if (!http) return pass_on(std::move(http));
+  http_ = std::move(*http);
+  return {};
+}
+
+void Daemon::watch() {
+  link_watch_.emplace(io_, gateway_->netdev().watch_fd(), [this] {
+    const Result<std::vector<std::string>> changed = gateway_->netdev().drain();
+    if (changed)
+      gateway_->links_changed(*changed);
+    else
+      log_.warn("netlink: {}", changed.error().message());
+  });
+  ring_watch_.emplace(io_, ring_->poll_fd(), [this] {
+    if (const Result<> drained = ring_->drain(); !drained)
+      log_.warn("event ring: {}", drained.error().message());
+  });
+  each_second_.emplace(io_, kSecond, [this] {
+    gateway_->tick();
+    publish();
+  });
+  each_check_.emplace(io_, kCheck, [this] { gateway_->check(); });
+  each_neighbour_round_.emplace(io_, kNeighbourRound, [this] { start_neighbour_round(); });
+  wait_for_signal();
+}
+
+void Daemon::wait_for_signal() {
+  signals_.async_wait([this](const std::error_code& error, int signal) {
+    if (error) return;
+    if (signal != SIGHUP) {
+      log_.info("stopping on {}; forwarding goes on", signal == SIGTERM ? "SIGTERM" : "SIGINT");
+      tell_service_manager("STOPPING=1");
+      io_.stop();
+      return;
+    }
+    // It logs its outcome itself.
+    [[maybe_unused]] const Result<bool> reloaded = gateway_->reload();
+    start_neighbour_round();
+    wait_for_signal();
+  });
+}
+
+void Daemon::start_neighbour_round() {
+  const std::optional<Served>& served = gateway_->adoption().served();
+  gateway_->neighbours().begin(served ? served->remotes : std::vector<IpAddress>{});
+  go_on_with_neighbours();
+}
+
+void Daemon::go_on_with_neighbours() {
+  if (gateway_->neighbours().step()) asio::post(io_, [this] { go_on_with_neighbours(); });
+}
+
+void Daemon::publish() {
+  auto report = std::make_shared<observe::Report>();
+  report->made_monotonic_ns = clock_.monotonic_ns();
+  report->observation = observation(*gateway_);
+  report->health = gateway_->health();
+  report->status_json = wire::encode_canonical(status_report(*gateway_, report->health, started_ns_));
+  publication_.publish(std::move(report));
+}
+
+void Daemon::announce_ready() {
+  const std::optional<Served>& served = gateway_->adoption().served();
+  const dataplane::SwapReport& swap = gateway_->last_swap();
+  log_.info("ready: serial {} generation {} {}", served ? served->serial.value : 0,
+            gateway_->foundation().generations->active().value, swap.changed ? "swapped" : "zero_diff");
+  tell_service_manager("READY=1");
+}
+
+Result<> Daemon::run() {
+  try {
+    start_neighbour_round();
+    announce_ready();
+    io_.run();
+  } catch (const std::exception& error) {
+    return fail(errc::event_loop, std::string("the event loop ended: ") + error.what());
+  }
+  return gateway_->stop();
+}
+
+}  // namespace postern::agent

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// posternd's event loop: one thread that calls one Gateway, fed by sockets, netlink, the packet path's ring,
+// timers and signals. The HTTP thread sees published reports only.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <memory>
+#include <optional>
+
+#include "agent/control_commands.h"
+#include "agent/control_server.h"
+#include "agent/gateway.h"
+#include "agent/repeating_timer.h"
+#include "agent/watched_fd.h"
+#include "core/clock.h"
+#include "core/result.h"
+#include "dataplane/event_ring.h"
+#include "observe/http_server.h"
+#include "observe/publication.h"
+
+namespace postern::agent {
+
+class Daemon {
+ public:
+  // `clock` and `log` must outlive this.
+  static Result<std::unique_ptr<Daemon>> start(std::unique_ptr<Gateway> gateway, const Clock& clock,
+                                               spdlog::logger& log);
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  // Serves until a signal asks to stop, then closes the journal. Forwarding goes on.
+  Result<> run();
+
+ private:
+  Daemon(std::unique_ptr<Gateway> gateway, const Clock& clock, spdlog::logger& log);
+  Result<> open_sockets();
+  void watch();
+  void wait_for_signal();
+  void publish();
+  void start_neighbour_round();
+  void go_on_with_neighbours();
+  void announce_ready();
+
+  asio::io_context io_;
+  const Clock& clock_;
+  spdlog::logger& log_;
+  std::uint64_t started_ns_;
+  std::unique_ptr<Gateway> gateway_;
+  ControlCommands commands_;
+  observe::Publication publication_;
+  asio::signal_set signals_;
+  std::unique_ptr<dataplane::EventRing> ring_;
+  std::optional<WatchedFd> link_watch_;
+  std::optional<WatchedFd> ring_watch_;
+  std::optional<RepeatingTimer> each_second_;
+  std::optional<RepeatingTimer> each_check_;
+  std::optional<RepeatingTimer> each_neighbour_round_;
+  std::optional<ControlServer> control_;
+  std::unique_ptr<observe::HttpServer> http_;
+};
+
+}  // namespace postern::agent

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/detach.h"
+
+#include <spdlog/logger.h>
+
+#include <set>
+#include <system_error>
+
+#include "agent/foundation.h"
+#include "agent/interfaces.h"
+#include "agent/state_directory.h"
+#include "dataplane/attachments.h"
+#include "dataplane/generations.h"
+#include "dataplane/netdev.h"
+#include "dataplane/plane.h"
+#include "ledger/lock.h"
+#include "ledger/posix_directory.h"
+
+namespace postern::agent {
+namespace {
+
+// The configured interfaces and those that the active generation knows: the config may have lost some since.
+Result<std::set<IfIndex>> attached_interfaces(const config::Config& config, const dataplane::Plane& plane) {
+  Result<std::unique_ptr<dataplane::Netdev>> netdev = dataplane::Netdev::open();
+  if (!netdev) return pass_on(std::move(netdev));
+  std::set<IfIndex> found;
+  for (const config::Interface& interface : config.interfaces)
+    if (const Result<dataplane::Link> link = (*netdev)->link(interface.name)) found.insert(link->ifindex);
+  Result<dataplane::Generations> generations = dataplane::Generations::open(plane);
+  if (!generations || generations->active() == Generation()) return found;
+  if (const Result<dataplane::Tables> tables = generations->read_active())
+    for (const auto& [port, row] : tables->ports)
+      found.insert(IfIndex(port.ifindex));
+  return found;
+}
+
+}  // namespace
+
+Result<> detach_data_path(const config::Config& config, spdlog::logger& log) {
+  const StateDirectory state{config.state};
+  if (Result<> safe = check_state_directory(state); !safe) return safe;
+  Result<std::unique_ptr<ledger::Directory>> directory = ledger::PosixDirectory::open(state.journal());
+  if (!directory) return pass_on(std::move(directory));
+  Result<ledger::Lock> lock = ledger::Lock::take(**directory);
+  if (!lock) return pass_on(std::move(lock));
+
+  const std::filesystem::path pins = pin_directory(config);
+  std::error_code error;
+  if (!std::filesystem::exists(pins, error)) {
+    log.info("nothing to take down: there are no pins in {}", pins.string());
+    return {};
+  }
+  Result<std::unique_ptr<dataplane::Plane>> plane = dataplane::Plane::open(pins);
+  if (!plane) return pass_on(std::move(plane));
+  const Result<std::set<IfIndex>> interfaces = attached_interfaces(config, **plane);
+  if (!interfaces) return tl::unexpected(interfaces.error());
+  for (const IfIndex ifindex : *interfaces) {
+    if (Result<> detached = dataplane::detach(**plane, ifindex); !detached)
+      return pass_on(std::move(detached), "interface number " + std::to_string(ifindex.value));
+  }
+  plane->reset();
+  if (Result<> unpinned = dataplane::Plane::unpin(pins); !unpinned) return unpinned;
+  log.info(
+      "the data path is down, the pins in {} are gone; nftables table {} stays, so nothing passes between "
+      "mesh "
+      "and site",
+      pins.string(), backstop_table(config.mesh, config.gateway));
+  return {};
+}
+
+}  // namespace postern::agent

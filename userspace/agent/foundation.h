@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "agent/head_pin.h"
+#include "agent/lineage.h"
+#include "config/config.h"
+#include "core/clock.h"
+#include "core/result.h"
+#include "dataplane/generations.h"
+#include "dataplane/netdev.h"
+#include "dataplane/plane.h"
+#include "ledger/stream.h"
+#include "wire/sign.h"
+
+namespace postern::agent {
+
+std::filesystem::path pin_directory(const config::Config& config);
+
+// What the agent stands on: disk and kernel, opened in the one safe order and found to agree. Members are in
+// the order in which they lean on each other.
+class Foundation {
+ public:
+  // Lock and journal before anything else is read; then what the kernel holds is compared with it, before
+  // anything is written to either. `clock` must outlive this.
+  static Result<std::unique_ptr<Foundation>> open(const config::Config& config, const Clock& clock);
+
+  Foundation(const Foundation&) = delete;
+  Foundation& operator=(const Foundation&) = delete;
+
+  HeadPin head_pin;
+  Lineage lineage;
+  std::unique_ptr<dataplane::Plane> plane;
+  std::optional<dataplane::Generations> generations;
+  std::map<IfIndex, std::uint16_t> kernel_slots;  // counter slots of the active generation's ports
+  std::optional<wire::SecretKey> key;
+  std::optional<ledger::Stream> stream;
+  std::unique_ptr<dataplane::Netdev> netdev;
+
+ private:
+  Foundation() = default;
+  Result<> open_disk(const config::Config& config);
+  Result<> open_kernel(const config::Config& config);
+  Result<> compare_tables();
+};
+
+}  // namespace postern::agent

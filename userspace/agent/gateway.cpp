@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/gateway.h"
+
+#include <spdlog/logger.h>
+
+#include <algorithm>
+
+#include "agent/errors.h"
+#include "agent/reload_rules.h"
+#include "core/utc.h"
+
+namespace postern::agent {
+namespace {
+
+constexpr unsigned kChecksBetweenRetries = 6;
+
+PortSlots slots_in_kernel(const Foundation& base, const config::Config& config) {
+  std::map<std::string, std::uint16_t> held;
+  for (const config::Interface& interface : config.interfaces) {
+    const Result<dataplane::Link> link = base.netdev->link(interface.name);
+    if (!link) continue;
+    const auto slot = base.kernel_slots.find(link->ifindex);
+    if (slot != base.kernel_slots.end()) held.emplace(interface.name, slot->second);
+  }
+  return PortSlots(std::move(held));
+}
+
+dataplane::Site site_of(const config::Config& config, const Interfaces& interfaces) {
+  dataplane::Site site;
+  site.gateway = config.gateway;
+  site.tunnel_port = config.tunnel_port;
+  site.ports = interfaces.ports();
+  return site;
+}
+
+}  // namespace
+
+Gateway::Gateway(std::unique_ptr<Foundation> base, config::Config config, std::filesystem::path config_file,
+                 const Clock& clock, spdlog::logger& log)
+    : base_(std::move(base)),
+      config_(std::move(config)),
+      config_file_(std::move(config_file)),
+      clock_(&clock),
+      log_(&log),
+      interfaces_(*base_->plane, *base_->netdev, slots_in_kernel(*base_, config_)),
+      adoption_({*base_->lineage.journal, *base_->stream, base_->lineage.authority, *base_->plane,
+                 *base_->generations, clock},
+                config_.mesh),
+      neighbours_(*base_->netdev) {}
+
+Result<std::unique_ptr<Gateway>> Gateway::start(config::Config config, std::filesystem::path config_file,
+                                                const Clock& clock, spdlog::logger& log) {
+  Result<std::unique_ptr<Foundation>> base = Foundation::open(config, clock);
+  if (!base) return pass_on(std::move(base));
+  std::unique_ptr<Gateway> gateway(
+      new Gateway(std::move(*base), std::move(config), std::move(config_file), clock, log));
+  if (Result<> up = gateway->bring_up(); !up) return pass_on(std::move(up));
+  return gateway;
+}
+
+Result<> Gateway::bring_up() {
+  const ledger::RecoveryReport& recovery = base_->lineage.journal->recovery();
+  log_->info("journal: head {}, {}, after {} stop", recovery.head.value,
+             recovery.found == ledger::RecoveryClass::clean ? "clean" : "torn tail cut off",
+             recovery.clean_stop ? "a clean" : "no clean");
+  log_->info("data path: {}", base_->plane->taken_over() ? "taken over from its pins" : "loaded anew");
+
+  Result<> configured = interfaces_.configure(config_.interfaces, config_file_.string());
+  if (!configured) return configured;
+  Result<> closed = install(interfaces_.backstop(config_.mesh, config_.gateway));
+  if (!closed) return closed;
+  Result<> forwarding = dataplane::enable_forwarding();
+  if (!forwarding) return forwarding;
+
+  if (base_->lineage.authority.adopted) {
+    Result<dataplane::SwapReport> swap = redo(config_, interfaces_);
+    if (!swap && swap.error().code == errc::disk_went_back) return pass_on(std::move(swap));
+  }
+  Result<bool> attached = interfaces_.attach(Which::all, config_.generic_xdp);
+  if (!attached) return pass_on(std::move(attached));
+  for (const InterfaceState& state : interfaces_.states())
+    log_->info("interface {}: {}, XDP {}", state.configured.name, role_text(state.configured.role),
+               mode_text(state.mode));
+  check();
+  return {};
+}
+
+Result<dataplane::SwapReport> Gateway::apply(std::string_view file) {
+  Result<dataplane::SwapReport> swap = adoption_.apply(file, site_of(config_, interfaces_), config_.root);
+  if (swap) {
+    note(*swap);
+    log_->info("apply: serial {} is active as generation {}", adoption_.served()->serial.value,
+               swap->generation.value);
+  } else {
+    log_->warn("apply: {}", swap.error().message());
+    if (base_->lineage.authority.adopted && !adoption_.is_in_force())
+      adoption_problem_ = swap.error().message();
+  }
+  return swap;
+}
+
+Result<dataplane::SwapReport> Gateway::redo(const config::Config& config, const Interfaces& interfaces) {
+  if (!base_->lineage.authority.adopted) {
+    dataplane::SwapReport nothing;
+    nothing.generation = base_->generations->active();
+    return nothing;
+  }
+  Result<dataplane::SwapReport> swap = adoption_.redo(site_of(config, interfaces));
+  if (swap)
+    note(*swap);
+  else
+    adoption_problem_ = swap.error().message();
+  return swap;
+}
+
+void Gateway::note(const dataplane::SwapReport& swap) {
+  last_swap_ = swap;
+  adoption_problem_.clear();
+  if (const Result<> pruned = adoption_.prune(); !pruned)
+    log_->warn("old snapshot files stay: {}", pruned.error().message());
+}
+
+void Gateway::redo_or_alarm(std::string_view why) {
+  const Result<dataplane::SwapReport> swap = redo(config_, interfaces_);
+  if (swap && swap->changed) log_->info("{}: generation {} is active", why, swap->generation.value);
+}
+
+Result<bool> Gateway::reload() {
+  Result<config::Config> wanted = config::load_config(config_file_);
+  if (wanted) {
+    if (Result<> fits = check_reloadable(config_, *wanted); !fits) wanted = pass_on(std::move(fits));
+  }
+  if (!wanted) {
+    log_->error("reload refused, the old config stays in force: {}", wanted.error().message());
+    return pass_on(std::move(wanted));
+  }
+  Interfaces next = interfaces_;
+  if (Result<> configured = next.configure(wanted->interfaces, config_file_.string()); !configured) {
+    log_->error("reload refused, the old config stays in force: {}", configured.error().message());
+    return pass_on(std::move(configured));
+  }
+  const dataplane::BackstopRules before = interfaces_.backstop(config_.mesh, config_.gateway);
+  const dataplane::BackstopRules after = next.backstop(wanted->mesh, wanted->gateway);
+  if (Result<> closed = install(both(before, after)); !closed) return pass_on(std::move(closed));
+  Result<dataplane::SwapReport> swap = redo(*wanted, next);
+  if (!swap) {
+    if (const Result<> back = install(before); !back) log_->error("backstop: {}", back.error().message());
+    log_->error("reload refused, the old config stays in force: {}", swap.error().message());
+    return pass_on(std::move(swap));
+  }
+  const Interfaces previous = std::move(interfaces_);
+  interfaces_ = std::move(next);
+  config_ = std::move(*wanted);
+  Result<bool> attached = interfaces_.attach(Which::all, config_.generic_xdp);
+  if (Result<> detached = previous.detach_others(interfaces_); !detached && attached)
+    attached = pass_on(std::move(detached));
+  if (Result<> closed = install(after); !closed && attached) attached = pass_on(std::move(closed));
+  check();
+  if (!attached) {
+    log_->error("reload: {}", attached.error().message());
+    return attached;
+  }
+  const bool changed = swap->changed || *attached;
+  log_->info("reload: {}", changed ? "done" : "nothing to change");
+  return changed;
+}
+
+void Gateway::links_changed(const std::vector<std::string>& names) {
+  const std::vector<InterfaceState>& states = interfaces_.states();
+  const bool ours = std::any_of(states.begin(), states.end(), [&](const InterfaceState& state) {
+    return std::find(names.begin(), names.end(), state.configured.name) != names.end();
+  });
+  if (!ours) return;
+  if (interfaces_.refresh()) {
+    redo_or_alarm("interfaces changed");
+    if (const Result<bool> attached = interfaces_.attach(Which::fresh, config_.generic_xdp); !attached)
+      log_->error("attach: {}", attached.error().message());
+  }
+  check();
+}
+
+void Gateway::tick() {
+  const std::optional<Served>& served = adoption_.served();
+  if (adoption_.is_in_force() && served->changes_at && *served->changes_at <= clock_->now_utc())
+    redo_or_alarm("a time of validity passed");
+  log_change(*log_, alarms_.update(health().problems));
+}
+
+void Gateway::look() {
+  interfaces_.check_attached();
+  const Result<bool> intact = dataplane::backstop_intact(interfaces_.backstop(config_.mesh, config_.gateway));
+  backstop_intact_ = intact && *intact;
+}
+
+void Gateway::check() {
+  look();
+  if (!base_->lineage.authority.adopted || adoption_.is_in_force()) {
+    checks_until_retry_ = kChecksBetweenRetries;
+  } else if (checks_until_retry_-- == 0) {
+    checks_until_retry_ = kChecksBetweenRetries;
+    redo_or_alarm("the adopted snapshot is in force at last");
+  }
+}
+
+Result<> Gateway::install(const dataplane::BackstopRules& rules) {
+  const Result<bool> intact = dataplane::backstop_intact(rules);
+  if (intact && *intact) return {};
+  return dataplane::install_backstop(rules);
+}
+
+Result<> Gateway::stop() {
+  return base_->lineage.journal->close();
+}
+
+observe::Health Gateway::health() const {
+  observe::Health health;
+  add_authority_problems(health.problems);
+  for (const InterfaceState& state : interfaces_.states())
+    if (!state.problem.empty()) health.problems.push_back(state.problem);
+  const ledger::JournalStatus journal = base_->lineage.journal->status();
+  if (journal.poisoned) {
+    health.problems.push_back("the journal is poisoned and accepts nothing (" + journal.poison_reason +
+                              "); see to the disk, then restart posternd");
+  }
+  if (!base_->head_pin.problem().empty()) health.problems.push_back(base_->head_pin.problem());
+  if (!backstop_intact_) {
+    health.problems.push_back(
+        "the nftables backstop is gone or was changed: without XDP this gateway would forward; "
+        "`postern reload` brings it back");
+  }
+  for (const std::string& unreachable : neighbours_.unreachable())
+    health.problems.push_back(unreachable);
+  health.ready = adoption_.is_in_force() && interfaces_.all_attached() && !journal.poisoned;
+  return health;
+}
+
+void Gateway::add_authority_problems(std::vector<std::string>& problems) const {
+  const std::optional<authority::Adopted>& adopted = base_->lineage.authority.adopted;
+  if (!adopted) {
+    problems.push_back(
+        "no snapshot is adopted yet, so the gateway is closed; apply one with `postern apply FILE`");
+    return;
+  }
+  if (!adoption_.is_in_force()) {
+    problems.push_back("serial " + std::to_string(adopted->serial.value) +
+                       " is adopted but not in force: " + adoption_problem_);
+  }
+  const std::optional<Served>& served = adoption_.served();
+  if (served && served->expires <= clock_->now_utc()) {
+    problems.push_back("the snapshot expired at " + utc_text(served->expires) +
+                       (served->on_expiry == authority::OnExpiry::close ? ", the gateway is closed"
+                                                                        : ", it is still enforced") +
+                       "; sign and apply a newer one");
+  }
+}
+
+}  // namespace postern::agent

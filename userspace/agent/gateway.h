@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// One running gateway: disk, kernel and interfaces under one config, and every order that changes them. Knows
+// no sockets and no event loop; who calls it does so from one thread.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/adoption.h"
+#include "agent/alarms.h"
+#include "agent/foundation.h"
+#include "agent/interfaces.h"
+#include "agent/neighbours.h"
+#include "config/config.h"
+#include "observe/health.h"
+
+namespace postern::agent {
+
+class Gateway {
+ public:
+  // Opens everything, installs the backstop, puts the adopted snapshot into force and attaches the
+  // interfaces, in this order. A snapshot that cannot be put into force is a problem, not a failure: the
+  // kernel keeps what it has. `clock` and `log` must outlive this.
+  static Result<std::unique_ptr<Gateway>> start(config::Config config, std::filesystem::path config_file,
+                                                const Clock& clock, spdlog::logger& log);
+
+  Result<dataplane::SwapReport> apply(std::string_view file);
+  // Reads the config again and attaches again what was taken off. A config that is refused changes nothing.
+  Result<bool> reload();
+  // Links of these names may have changed.
+  void links_changed(const std::vector<std::string>& names);
+  // Each second: what the passing of time changes.
+  void tick();
+  // Whether the kernel is still as it was left: programs and backstop.
+  void look();
+  // Each few seconds: look(), and another try at an adopted snapshot that is not in force.
+  void check();
+  // Journals the clean stop. Programs, pins and backstop stay: forwarding goes on.
+  Result<> stop();
+
+  observe::Health health() const;
+  const config::Config& config() const { return config_; }
+  const Clock& clock() const { return *clock_; }
+  const Foundation& foundation() const { return *base_; }
+  const Interfaces& interfaces() const { return interfaces_; }
+  const Adoption& adoption() const { return adoption_; }
+  dataplane::Netdev& netdev() { return *base_->netdev; }
+  Neighbours& neighbours() { return neighbours_; }
+  bool backstop_intact() const { return backstop_intact_; }
+  // What the last start, apply, reload or link change did to the kernel's tables.
+  const dataplane::SwapReport& last_swap() const { return last_swap_; }
+
+ private:
+  Gateway(std::unique_ptr<Foundation> base, config::Config config, std::filesystem::path config_file,
+          const Clock& clock, spdlog::logger& log);
+  Result<> bring_up();
+  Result<dataplane::SwapReport> redo(const config::Config& config, const Interfaces& interfaces);
+  void redo_or_alarm(std::string_view why);
+  void note(const dataplane::SwapReport& swap);
+  Result<> install(const dataplane::BackstopRules& rules);
+  void add_authority_problems(std::vector<std::string>& problems) const;
+
+  std::unique_ptr<Foundation> base_;
+  config::Config config_;
+  std::filesystem::path config_file_;
+  const Clock* clock_;
+  spdlog::logger* log_;
+  Interfaces interfaces_;
+  Adoption adoption_;
+  Neighbours neighbours_;
+  Alarms alarms_;
+  dataplane::SwapReport last_swap_;
+  std::string adoption_problem_;  // why the adopted snapshot is not in force
+  bool backstop_intact_ = false;
+  unsigned checks_until_retry_ = 0;
+};
+
+}  // namespace postern::agent

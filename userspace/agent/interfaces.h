@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// The configured interfaces as they are now: found, attached, or in trouble. A value: a reload works on a
+// copy and takes it over when all went well.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/port_slots.h"
+#include "config/config.h"
+#include "core/result.h"
+#include "dataplane/attachments.h"
+#include "dataplane/backstop.h"
+#include "dataplane/netdev.h"
+#include "dataplane/plane.h"
+
+namespace postern::agent {
+
+struct InterfaceState {
+  config::Interface configured;
+  std::uint16_t slot = 0;
+  std::optional<IfIndex> ifindex;  // none: the interface is gone
+  std::uint32_t mtu = 0;
+  bool up = false;
+  dataplane::XdpMode mode = dataplane::XdpMode::none;
+  bool fresh = true;    // found, or found to be another one, since the last attach()
+  std::string problem;  // "" when all is well
+};
+
+enum class Which { all, fresh };
+
+class Interfaces {
+ public:
+  // `plane` and `netdev` must outlive this.
+  Interfaces(const dataplane::Plane& plane, dataplane::Netdev& netdev, PortSlots slots)
+      : plane_(&plane), netdev_(&netdev), slots_(std::move(slots)) {}
+
+  // Takes over these interfaces; each must exist and be of a kind that can serve. `origin` is the config
+  // file's name.
+  Result<> configure(const std::vector<config::Interface>& wanted, const std::string& origin);
+
+  // Looks again. An interface that went away is a problem, not an error. True when one came, went, or came
+  // back as another one: the tables must be compiled anew.
+  bool refresh();
+
+  // Attaches the program to the interfaces that are there, all or the fresh ones, and lets frames out by
+  // exactly those that are there. Goes on after a failure, and returns the first. True when a program was
+  // attached.
+  Result<bool> attach(Which which, bool allow_generic);
+
+  // Asks the kernel which program runs. Never attaches: that is for the operator to order.
+  void check_attached();
+
+  // Takes our programs off the interfaces that `kept` does not have.
+  Result<> detach_others(const Interfaces& kept) const;
+
+  std::vector<dataplane::SitePort> ports() const;
+  dataplane::BackstopRules backstop(const std::string& mesh, const std::string& gateway) const;
+  bool all_attached() const;
+  const std::vector<InterfaceState>& states() const { return states_; }
+
+ private:
+  Result<> find(InterfaceState& state);
+  void judge(InterfaceState& state);
+
+  const dataplane::Plane* plane_;
+  dataplane::Netdev* netdev_;
+  PortSlots slots_;
+  std::vector<InterfaceState> states_;
+};
+
+// The backstop's table, named after the gateway.
+std::string backstop_table(const std::string& mesh, const std::string& gateway);
+
+std::string_view role_text(config::Role role);
+std::string_view mode_text(dataplane::XdpMode mode);
+
+}  // namespace postern::agent

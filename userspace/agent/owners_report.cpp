@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/owners_report.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace postern::agent {
+namespace {
+
+using wire::Json;
+
+constexpr std::uint32_t kSegmentBits = 32;  // of a key's prefixlen
+
+struct Row {
+  std::uint32_t vni = 0;
+  IpPrefix prefix;
+  pt_owner owner{};
+};
+
+std::string numbered(std::uint64_t number) {
+  return "#" + std::to_string(number);
+}
+
+template <class Map, class Key>
+std::string name_in(const Map& names, const Key& key, std::uint64_t number) {
+  const auto found = names.find(key);
+  return found == names.end() ? numbered(number) : found->second;
+}
+
+IpAddress address_of(const pt_owner_key4& key) {
+  IpAddress address;
+  address.bytes[10] = address.bytes[11] = 0xff;
+  std::copy(std::begin(key.address), std::end(key.address), address.bytes.begin() + 12);
+  return address;
+}
+
+IpAddress address_of(const pt_owner_key6& key) {
+  IpAddress address;
+  std::copy(std::begin(key.address), std::end(key.address), address.bytes.begin());
+  return address;
+}
+
+// Rows under PT_VNI_ANY repeat the others for the "owned in any segment" test.
+template <class Rows>
+void collect(const Rows& rows, std::vector<Row>& out) {
+  for (const auto& [key, owner] : rows) {
+    const std::uint32_t vni = ntohl(key.vni_be);
+    if (vni == PT_VNI_ANY || key.prefixlen < kSegmentBits) continue;
+    out.push_back({vni, {address_of(key), static_cast<std::uint8_t>(key.prefixlen - kSegmentBits)}, owner});
+  }
+}
+
+void keep_longest(std::vector<Row>& rows, const IpAddress& address) {
+  std::map<std::uint32_t, Row> longest;
+  for (const Row& row : rows) {
+    if (!row.prefix.contains(address)) continue;
+    const auto [held, is_first] = longest.emplace(row.vni, row);
+    if (!is_first && held->second.prefix.length < row.prefix.length) held->second = row;
+  }
+  rows.clear();
+  for (const auto& [vni, row] : longest)
+    rows.push_back(row);
+}
+
+Json row_json(const Row& row, const dataplane::Legend& legend, const std::string& own_gateway) {
+  const char* kind = "local";
+  std::string owner = own_gateway;
+  if (row.owner.kind == PT_OWNER_PEER) {
+    kind = "peer";
+    owner = name_in(legend.peers, PeerId(row.owner.id), row.owner.id);
+  } else if (row.owner.kind == PT_OWNER_RESOURCE) {
+    kind = "resource";
+    owner = name_in(legend.resources, row.owner.id, row.owner.id);
+  }
+  const std::uint16_t class_id = row.owner.class_id;
+  return Json::object(
+      {{"segment", name_in(legend.segments, row.vni, row.vni)},
+       {"prefix", row.prefix.text()},
+       {"kind", kind},
+       {"owner", std::move(owner)},
+       {"class", class_id < legend.classes.size() ? legend.classes[class_id] : numbered(class_id)}});
+}
+
+}  // namespace
+
+wire::Json owners_report(const dataplane::Tables& tables, const dataplane::Legend& legend,
+                         const std::string& own_gateway, const OwnersQuestion& question) {
+  std::vector<Row> rows;
+  collect(tables.owners4, rows);
+  collect(tables.owners6, rows);
+  if (question.segment) {
+    std::erase_if(rows, [&](const Row& row) {
+      return name_in(legend.segments, row.vni, row.vni) != *question.segment;
+    });
+  }
+  if (question.address) keep_longest(rows, *question.address);
+  std::sort(rows.begin(), rows.end(),
+            [](const Row& a, const Row& b) { return std::tie(a.vni, a.prefix) < std::tie(b.vni, b.prefix); });
+  Json list = Json::array();
+  for (const Row& row : rows)
+    list.push(row_json(row, legend, own_gateway));
+  return Json::object({{"schema", "postern/owners/v1"}, {"owners", std::move(list)}});
+}
+
+}  // namespace postern::agent

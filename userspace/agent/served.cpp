@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/served.h"
+
+#include <array>
+#include <set>
+
+namespace postern::agent {
+namespace {
+
+std::vector<std::pair<std::string_view, std::uint64_t>> count_peers(const dataplane::Tables& tables) {
+  std::array<std::set<std::uint32_t>, 3> ids;
+  for (const auto& [address, peer] : tables.peers)
+    if (peer.state < ids.size()) ids[peer.state].insert(peer.id);
+  return {{"active", ids[PT_PEER_ACTIVE].size()},
+          {"revoked", ids[PT_PEER_REVOKED].size()},
+          {"expired", ids[PT_PEER_EXPIRED].size()}};
+}
+
+std::vector<observe::TableObservation> sizes(const dataplane::Tables& tables) {
+  return {{"ports", tables.ports.size(), PT_MAX_PORTS},
+          {"segments", tables.segments.size(), PT_MAX_SEGMENTS},
+          {"peers", tables.peers.size(), PT_MAX_PEERS},
+          {"endpoints", tables.endpoints.size(), PT_MAX_PEERS},
+          {"owners4", tables.owners4.size(), PT_MAX_PREFIXES},
+          {"owners6", tables.owners6.size(), PT_MAX_PREFIXES},
+          {"policy", tables.policy.size(), PT_MAX_POLICY_ROWS}};
+}
+
+std::vector<IpAddress> active_remotes(const dataplane::Tables& tables) {
+  std::vector<IpAddress> remotes;
+  for (const auto& [id, endpoint] : tables.endpoints) {
+    IpAddress remote;
+    std::copy(std::begin(endpoint.remote.bytes), std::end(endpoint.remote.bytes), remote.bytes.begin());
+    if (endpoint.state == PT_PEER_ACTIVE && remote != IpAddress{}) remotes.push_back(remote);
+  }
+  return remotes;
+}
+
+}  // namespace
+
+Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled) {
+  const authority::Snapshot& snapshot = candidate.snapshot;
+  Served served;
+  served.serial = snapshot.serial;
+  served.hash = candidate.hash;
+  served.issued = snapshot.issued;
+  served.expires = snapshot.expires;
+  served.on_expiry = snapshot.on_expiry;
+  served.open = compiled.tables.gateway.open != 0;
+  served.peers = snapshot.peers.size();
+  served.prefixes = snapshot.prefixes.size();
+  served.rules = snapshot.rules.size();
+  served.peers_by_state = count_peers(compiled.tables);
+  served.tables = sizes(compiled.tables);
+  served.remotes = active_remotes(compiled.tables);
+  served.legend = std::move(compiled.legend);
+  served.changes_at = compiled.changes_at;
+  return served;
+}
+
+}  // namespace postern::agent

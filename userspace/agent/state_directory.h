@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "core/result.h"
+
+namespace postern::agent {
+
+// Where a gateway keeps what must survive, as `postern init` makes it.
+struct StateDirectory {
+  std::filesystem::path path;
+
+  std::filesystem::path node_key() const { return path / "node.key"; }
+  std::filesystem::path journal() const { return path / "journal"; }
+};
+
+// Fails unless the directory exists, is ours, and nobody else may enter it: whoever can write there could
+// plant a journal. A symbolic link is refused.
+Result<> check_state_directory(const StateDirectory& state);
+
+}  // namespace postern::agent

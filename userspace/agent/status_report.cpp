@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/status_report.h"
+
+#include <unistd.h>
+
+#include "core/utc.h"
+#include "dataplane/counters.h"
+
+namespace postern::agent {
+namespace {
+
+using wire::Json;
+
+constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+
+Json number(std::uint64_t value) {
+  return Json(static_cast<std::int64_t>(value));
+}
+
+Json snapshot_json(const Gateway& gateway) {
+  const std::optional<authority::Adopted>& adopted = gateway.foundation().lineage.authority.adopted;
+  if (!adopted) return nullptr;
+  Json json = Json::object({{"serial", number(adopted->serial.value)},
+                            {"hash", to_hex(adopted->hash)},
+                            {"issued", nullptr},
+                            {"expires", nullptr},
+                            {"on_expiry", nullptr},
+                            {"expired", false},
+                            {"state", gateway.adoption().is_in_force() ? "active" : "adopted"}});
+  const std::optional<Served>& served = gateway.adoption().served();
+  if (!served || served->hash != adopted->hash) return json;
+  json.set("issued", utc_text(served->issued));
+  json.set("expires", utc_text(served->expires));
+  json.set("on_expiry", served->on_expiry == authority::OnExpiry::close ? "close" : "hold");
+  json.set("expired", served->expires <= gateway.clock().now_utc());
+  return json;
+}
+
+Json interfaces_json(const Interfaces& interfaces) {
+  Json list = Json::array();
+  for (const InterfaceState& state : interfaces.states()) {
+    Json json = Json::object({{"name", state.configured.name},
+                              {"role", role_text(state.configured.role)},
+                              {"segment", nullptr},
+                              {"ifindex", nullptr},
+                              {"mode", mode_text(state.mode)},
+                              {"mtu", nullptr}});
+    if (!state.configured.segment.empty()) json.set("segment", state.configured.segment);
+    if (state.ifindex) {
+      json.set("ifindex", state.ifindex->value);
+      json.set("mtu", state.mtu);
+    }
+    list.push(std::move(json));
+  }
+  return list;
+}
+
+Json journal_json(const ledger::Journal& journal) {
+  const ledger::JournalStatus status = journal.status();
+  const ledger::RecoveryReport& recovery = journal.recovery();
+  Json json = Json::object({{"id", to_hex(status.journal)},
+                            {"head", Json::decimal(status.head.value)},
+                            {"segment", number(status.segment)},
+                            {"bytes", Json::decimal(status.bytes)},
+                            {"poisoned", status.poisoned},
+                            {"poison_reason", nullptr},
+                            {"recovery", recovery.found == ledger::RecoveryClass::clean ? "clean" : "torn"},
+                            {"clean_stop", recovery.clean_stop}});
+  if (status.poisoned) json.set("poison_reason", status.poison_reason);
+  return json;
+}
+
+}  // namespace
+
+wire::Json names_array(const std::vector<std::string_view>& names) {
+  Json list = Json::array();
+  for (const std::string_view name : names)
+    list.push(name);
+  return list;
+}
+
+wire::Json status_report(const Gateway& gateway, const observe::Health& health,
+                         std::uint64_t started_monotonic_ns) {
+  const std::optional<Served>& served = gateway.adoption().served();
+  Json problems = Json::array();
+  for (const std::string& problem : health.problems)
+    problems.push(problem);
+  const dataplane::SwapReport& swap = gateway.last_swap();
+  return Json::object(
+      {{"schema", "postern/status/v1"},
+       {"version", POSTERN_VERSION},
+       {"mesh", gateway.config().mesh},
+       {"gateway", gateway.config().gateway},
+       {"pid", static_cast<std::int64_t>(::getpid())},
+       {"uptime_s", number((gateway.clock().monotonic_ns() - started_monotonic_ns) / kNsPerSecond)},
+       {"ready", health.ready},
+       {"live", true},
+       {"problems", std::move(problems)},
+       {"snapshot", snapshot_json(gateway)},
+       {"generation", number(gateway.foundation().generations->active().value)},
+       {"open", served && served->open},
+       {"interfaces", interfaces_json(gateway.interfaces())},
+       {"peers", number(served ? served->peers : 0)},
+       {"prefixes", number(served ? served->prefixes : 0)},
+       {"rules", number(served ? served->rules : 0)},
+       {"journal", journal_json(*gateway.foundation().lineage.journal)},
+       {"adoption",
+        Json::object({{"changed", swap.changed}, {"tables_written", names_array(swap.tables_written)}})},
+       {"backstop", gateway.backstop_intact()}});
+}
+
+observe::Observation observation(const Gateway& gateway) {
+  const Foundation& base = gateway.foundation();
+  observe::Observation seen;
+  for (const InterfaceState& state : gateway.interfaces().states()) {
+    observe::InterfaceObservation interface {
+      state.configured.name, state.mode, {}
+    };
+    if (const auto verdicts = dataplane::read_verdicts(*base.plane, state.slot))
+      interface.verdicts = *verdicts;
+    seen.interfaces.push_back(std::move(interface));
+  }
+  if (const auto drops = dataplane::read_drops(*base.plane)) seen.drops = *drops;
+
+  if (base.lineage.authority.adopted) seen.adopted_serial = base.lineage.authority.adopted->serial;
+  if (const std::optional<Served>& served = gateway.adoption().served()) {
+    seen.active_serial = served->serial;
+    seen.expires = served->expires;
+    seen.tables = served->tables;
+    seen.peers = served->peers_by_state;
+  }
+  seen.generation = base.generations->active();
+  if (const Result<unsigned> alive = base.generations->alive()) seen.generations_alive = *alive;
+  seen.apply_duration = gateway.adoption().durations();
+  seen.apply_failures = gateway.adoption().failures().by_stage();
+
+  const ledger::JournalStatus journal = base.lineage.journal->status();
+  seen.journal_bytes = journal.bytes;
+  seen.journal_flushes = journal.flushes;
+  seen.journal_flush_seconds = journal.flush_seconds;
+  seen.journal_poisoned = journal.poisoned;
+  seen.journal_torn = base.lineage.journal->recovery().found == ledger::RecoveryClass::torn ? 1 : 0;
+  seen.backstop_intact = gateway.backstop_intact();
+  return seen;
+}
+
+}  // namespace postern::agent

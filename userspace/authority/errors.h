@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/result.h"
+
+namespace postern::authority::errc {
+
+inline constexpr ErrorCode envelope{"snapshot.envelope", ErrorKind::authority};
+inline constexpr ErrorCode too_large{"snapshot.too_large", ErrorKind::capacity};
+inline constexpr ErrorCode capacity{"snapshot.capacity", ErrorKind::capacity};  // more of something than fits
+inline constexpr ErrorCode signature{"snapshot.signature", ErrorKind::authority};
+inline constexpr ErrorCode threshold{"snapshot.threshold", ErrorKind::authority};
+inline constexpr ErrorCode field{"snapshot.field", ErrorKind::authority};
+inline constexpr ErrorCode reference{"snapshot.reference",
+                                     ErrorKind::authority};                       // names what does not exist
+inline constexpr ErrorCode ownership{"snapshot.ownership", ErrorKind::conflict};  // two owners of one prefix
+inline constexpr ErrorCode wrong_mesh{"snapshot.wrong_mesh", ErrorKind::authority};
+inline constexpr ErrorCode rollback{"snapshot.rollback", ErrorKind::authority};
+inline constexpr ErrorCode history{"snapshot.history", ErrorKind::authority};  // `prev` does not chain
+inline constexpr ErrorCode equivocation{"snapshot.equivocation", ErrorKind::authority};
+inline constexpr ErrorCode expired{"snapshot.expired", ErrorKind::authority};
+inline constexpr ErrorCode root_change{"snapshot.root_change", ErrorKind::authority};
+inline constexpr ErrorCode floor_fell{"snapshot.floor_fell", ErrorKind::authority};
+inline constexpr ErrorCode bad_root{"root.invalid", ErrorKind::authority};
+inline constexpr ErrorCode policy{"policy.invalid", ErrorKind::config};
+
+}  // namespace postern::authority::errc

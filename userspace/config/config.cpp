@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/config.h"
+
+#include <sys/un.h>
+
+#include <algorithm>
+#include <set>
+
+#include "config/yaml_map.h"
+#include "core/file.h"
+#include "core/name.h"
+
+namespace postern::config {
+namespace {
+
+constexpr std::size_t kMaxInterfaceName = 15;
+constexpr std::size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
+
+template <class Text>
+std::optional<std::string> if_valid(Text text, bool valid) {
+  return valid ? std::optional<std::string>(text) : std::nullopt;
+}
+
+std::string read_name(YamlMap& map, std::string_view key) {
+  return map.parsed(
+      map.required(key), [](std::string_view text) { return if_valid(text, is_mesh_name(text)); },
+      kMeshNameForm);
+}
+
+void read_path(YamlMap& map, std::string_view key, std::filesystem::path& into) {
+  const YamlNode* node = map.optional(key);
+  if (node == nullptr) return;
+  into = map.parsed(
+      *node,
+      [](std::string_view text) {
+        return if_valid(text, text.starts_with('/') && text.find('\0') == std::string_view::npos);
+      },
+      "an absolute path");
+}
+
+void read_http(YamlMap& map, std::optional<Endpoint>& into) {
+  const YamlNode* node = map.optional("http");
+  if (node == nullptr) return;
+  if (node->kind == YamlNode::Kind::scalar && node->text == "off") {
+    into.reset();
+    return;
+  }
+  into = map.parsed(
+      *node,
+      [](std::string_view text) {
+        std::optional<Endpoint> endpoint = Endpoint::parse(text);
+        return endpoint && endpoint->port != 0 ? endpoint : std::nullopt;
+      },
+      "address:port, or off");
+}
+
+void read_tunnel(YamlMap& map, std::uint16_t& port) {
+  const YamlNode* node = map.optional("tunnel");
+  if (node == nullptr) return;
+  YamlMap tunnel(*node, map.origin(), "tunnel");
+  port = static_cast<std::uint16_t>(tunnel.integer(tunnel.required("port"), 1, 65535));
+  if (Result<> done = tunnel.finish(); !done) map.adopt(std::move(done).error());
+}
+
+void read_xdp(YamlMap& map, bool& generic) {
+  const YamlNode* node = map.optional("xdp");
+  if (node == nullptr) return;
+  YamlMap xdp(*node, map.origin(), "xdp");
+  generic = xdp.flag(xdp.required("generic"));
+  if (Result<> done = xdp.finish(); !done) map.adopt(std::move(done).error());
+}
+
+bool is_interface_name(std::string_view text) {
+  const auto allowed = [](char c) { return c > ' ' && c < 0x7f && c != '/' && c != ':'; };
+  return !text.empty() && text.size() <= kMaxInterfaceName && text != "." && text != ".." &&
+         std::all_of(text.begin(), text.end(), allowed);
+}
+
+std::optional<Role> role_of(std::string_view text) {
+  if (text == "underlay") return Role::underlay;
+  if (text == "local") return Role::local;
+  return std::nullopt;
+}
+
+Interface read_interface(YamlMap& map) {
+  Interface out;
+  out.line = map.line();
+  out.name = map.parsed(
+      map.required("name"), [](std::string_view text) { return if_valid(text, is_interface_name(text)); },
+      "an interface's name, 1 to 15 characters without blanks, slashes and colons");
+  out.role = map.parsed(map.required("role"), role_of, "underlay or local");
+  const YamlNode* segment = map.optional("segment");
+  if (segment != nullptr) {
+    out.segment = map.parsed(
+        *segment, [](std::string_view text) { return if_valid(text, is_id(text)); }, kIdForm);
+  }
+  if (!map.ok()) return out;
+  if (out.role == Role::local && segment == nullptr) {
+    map.required("segment");
+  } else if (out.role == Role::underlay && segment != nullptr) {
+    map.reject(*segment,
+               "an underlay interface belongs to no segment; remove the key, or make its role local");
+  }
+  return out;
+}
+
+void check_interfaces(YamlMap& map, const YamlNode& list, const std::vector<Interface>& interfaces) {
+  std::set<std::string_view> names;
+  for (std::size_t i = 0; i < interfaces.size(); ++i) {
+    if (names.insert(interfaces[i].name).second) continue;
+    map.reject(list.items[i],
+               "the interface " + in_quotes(interfaces[i].name) + " is listed already; list it once");
+  }
+  for (const auto& [role, text] : {std::pair{Role::underlay, "underlay"}, std::pair{Role::local, "local"}}) {
+    const auto has = [wanted = role](const Interface& candidate) { return candidate.role == wanted; };
+    if (std::any_of(interfaces.begin(), interfaces.end(), has)) continue;
+    map.reject(list, std::string("no interface has the role ") + text + "; a gateway needs one of each role");
+  }
+}
+
+void read_interfaces(YamlMap& map, std::vector<Interface>& into) {
+  const YamlNode& list = map.required("interfaces");
+  into = map.each(list, "an interface", read_interface);
+  if (map.ok()) check_interfaces(map, list, into);
+}
+
+}  // namespace
+
+Result<Config> parse_config(std::string_view yaml, std::string_view origin) {
+  const Result<YamlNode> root = parse_yaml(yaml, origin, kMaxConfigBytes);
+  if (!root) return tl::unexpected<Error>(root.error());
+  YamlMap map(*root, origin, "the configuration");
+  Config out;
+  out.mesh = read_name(map, "mesh");
+  out.gateway = read_name(map, "gateway");
+  read_path(map, "state", out.state);
+  read_path(map, "pins", out.pins);
+  read_path(map, "socket", out.socket);
+  read_http(map, out.http);
+  read_path(map, "root", out.root);
+  read_tunnel(map, out.tunnel_port);
+  read_xdp(map, out.generic_xdp);
+  read_interfaces(map, out.interfaces);
+  if (map.ok() && out.socket.native().size() > kMaxSocketPath) {
+    map.reject(map.required("socket"), "the socket's path is longer than " + std::to_string(kMaxSocketPath) +
+                                           " bytes; choose a shorter one");
+  }
+  if (Result<> done = map.finish(); !done) return pass_on(std::move(done));
+  return out;
+}
+
+Result<Config> load_config(const std::filesystem::path& path) {
+  const Result<std::string> text = read_file(path, kMaxConfigBytes);
+  if (!text) return tl::unexpected<Error>(text.error());
+  return parse_config(*text, path.string());
+}
+
+}  // namespace postern::config

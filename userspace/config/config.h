@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gateway's own configuration, /etc/postern/postern.yaml (SPEC 6). One validator serves start, reload and
+// `postern config check`. It checks all that can be known from the text; that an interface exists is the data
+// plane's to say.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/errors.h"
+#include "core/ip.h"
+#include "core/result.h"
+
+namespace postern::config {
+
+inline constexpr std::size_t kMaxConfigBytes = 4U << 20;
+
+enum class Role { underlay, local };
+
+struct Interface {
+  std::string name;
+  Role role = Role::underlay;
+  std::string segment;  // id of a segment; local interfaces only
+  int line = 0;         // where it stands, for errors found later
+
+  friend bool operator==(const Interface&, const Interface&) = default;
+};
+
+struct Config {
+  std::string mesh;     // both name the pins and must match the snapshot: [a-z0-9][a-z0-9-]{0,62}
+  std::string gateway;
+  std::filesystem::path state = "/var/lib/postern";
+  std::filesystem::path pins = "/sys/fs/bpf/postern";
+  std::filesystem::path socket = "/run/postern/postern.sock";
+  std::optional<Endpoint> http = Endpoint{*IpAddress::parse("127.0.0.1"), 9479};  // none: `http: off`
+  std::filesystem::path root = "/etc/postern/root.json";  // trust anchor, for the first adoption only
+  std::uint16_t tunnel_port = 4789;
+  bool generic_xdp = false;  // allow the slow mode where the driver has no native XDP
+  std::vector<Interface> interfaces;  // at least one of each role, names unique
+
+  friend bool operator==(const Config&, const Config&) = default;
+};
+
+// `origin` is the file's name for error texts.
+Result<Config> parse_config(std::string_view yaml, std::string_view origin);
+Result<Config> load_config(const std::filesystem::path& path);
+
+}  // namespace postern::config

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "config/policy_file.h"
+
+#include <charconv>
+
+#include "config/yaml_map.h"
+#include "core/utc.h"
+
+namespace postern::config {
+namespace {
+
+constexpr std::string_view kAddressForm = "an IPv4 or IPv6 address";
+constexpr std::string_view kMacForm = "a MAC address like \"02:00:00:00:00:01\", in lower case";
+constexpr std::string_view kUtcForm = "a UTC instant like 2026-11-29T13:50:48Z";
+constexpr std::uint64_t kMaxVni = 0xffffff;
+
+using PortRange = std::pair<std::uint16_t, std::uint16_t>;
+
+std::vector<std::string> read_texts(YamlMap& map, const YamlNode& list) {
+  std::vector<std::string> out;
+  for (const YamlNode& item : map.items(list))
+    out.push_back(map.text(item));
+  return out;
+}
+
+template <class Parse, class T = typename std::invoke_result_t<Parse, std::string_view>::value_type>
+std::vector<T> read_all(YamlMap& map, const YamlNode& list, Parse parse, std::string_view form) {
+  std::vector<T> out;
+  for (const YamlNode& item : map.items(list))
+    out.push_back(map.parsed(item, parse, form));
+  return out;
+}
+
+bool read_revoked(YamlMap& map) {
+  const YamlNode* state = map.optional("state");
+  if (state == nullptr) return false;
+  const auto parse = [](std::string_view text) {
+    return text == "active" || text == "revoked" ? std::optional(text == "revoked") : std::nullopt;
+  };
+  return map.parsed(*state, parse, "active or revoked");
+}
+
+PolicySegmentAddress read_segment_address(YamlMap& map) {
+  PolicySegmentAddress out;
+  out.segment = map.text(map.required("segment"));
+  out.address = map.parsed(map.required("address"), IpAddress::parse, kAddressForm);
+  return out;
+}
+
+PolicyGateway read_gateway(YamlMap& map) {
+  PolicyGateway out;
+  out.line = map.line();
+  out.id = map.text(map.required("id"));
+  out.key = map.text(map.required("key"));
+  out.underlay = read_all(map, map.required("underlay"), IpAddress::parse, kAddressForm);
+  if (const YamlNode* links = map.optional("links")) {
+    out.links = read_all(map, *links, Endpoint::parse, "\"address:port\", or \"[IPv6 address]:port\"");
+  }
+  out.mac = map.parsed(map.required("mac"), MacAddress::parse, kMacForm);
+  if (const YamlNode* addresses = map.optional("addresses")) {
+    out.addresses = map.each(*addresses, "a gateway's address", read_segment_address);
+  }
+  out.revoked = read_revoked(map);
+  return out;
+}
+
+PolicySegment read_segment(YamlMap& map) {
+  PolicySegment out;
+  out.line = map.line();
+  out.id = map.text(map.required("id"));
+  out.vni = Vni(static_cast<std::uint32_t>(map.integer(map.required("vni"), 1, kMaxVni)));
+  return out;
+}
+
+PolicyPeer read_peer(YamlMap& map) {
+  PolicyPeer out;
+  out.line = map.line();
+  out.id = map.text(map.required("id"));
+  out.addresses = read_all(map, map.required("addresses"), IpAddress::parse, kAddressForm);
+  out.segments = read_texts(map, map.required("segments"));
+  if (const YamlNode* mac = map.optional("mac")) out.mac = map.parsed(*mac, MacAddress::parse, kMacForm);
+  out.revoked = read_revoked(map);
+  if (const YamlNode* instant = map.optional("not_before")) {
+    out.not_before = map.parsed(*instant, parse_utc, kUtcForm);
+  }
+  if (const YamlNode* instant = map.optional("expires"))
+    out.expires = map.parsed(*instant, parse_utc, kUtcForm);
+  return out;
+}
+
+void read_owner(YamlMap& map, PolicyPrefix& out) {
+  YamlMap owner(map.required("owner"), map.origin(), "an owner");
+  int owners = 0;
+  for (const std::string_view kind : {"peer", "gateway", "resource"}) {
+    const YamlNode* id = owner.optional(kind);
+    if (id == nullptr) continue;
+    ++owners;
+    out.owner_kind = kind;
+    out.owner = owner.text(*id);
+  }
+  if (!map.ok()) return;
+  if (Result<> done = owner.finish(); !done) {
+    map.adopt(std::move(done).error());
+  } else if (owners != 1) {
+    map.reject(map.required("owner"), "found " + std::to_string(owners) +
+                                          " owners, expected exactly one of peer, gateway and resource");
+  }
+}
+
+PolicyPrefix read_prefix(YamlMap& map) {
+  PolicyPrefix out;
+  out.line = map.line();
+  out.segment = map.text(map.required("segment"));
+  out.prefix = map.parsed(map.required("prefix"), IpPrefix::parse,
+                          "an address block like 10.1.0.0/24, host bits zero");
+  read_owner(map, out);
+  out.class_id = map.text(map.required("class"));
+  return out;
+}
+
+PolicyResource read_resource(YamlMap& map) {
+  PolicyResource out;
+  out.line = map.line();
+  out.id = map.text(map.required("id"));
+  out.number = static_cast<std::uint32_t>(map.integer(map.required("number"), 0, UINT32_MAX));
+  out.candidates = read_texts(map, map.required("candidates"));
+  if (const YamlNode* ttl = map.optional("ttl_ms")) {
+    out.ttl_ms = static_cast<std::uint32_t>(map.integer(*ttl, 1, UINT32_MAX));
+  }
+  if (const YamlNode* floor = map.optional("floor")) out.floor = map.integer(*floor, 0, UINT64_MAX);
+  return out;
+}
+
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+  std::uint16_t port = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+  if (error != std::errc{} || end != text.data() + text.size() || (text.size() > 1 && text.front() == '0')) {
+    return std::nullopt;
+  }
+  return port;
+}
+
+std::optional<PortRange> parse_ports(std::string_view text) {
+  const std::size_t dash = text.find('-');
+  const auto first = parse_port(text.substr(0, dash));
+  const auto last = dash == std::string_view::npos ? first : parse_port(text.substr(dash + 1));
+  if (!first || !last || *first > *last) return std::nullopt;
+  return PortRange(*first, *last);
+}
+
+void refuse_empty(YamlMap& map, const YamlNode& list, bool empty) {
+  if (empty) map.reject(list, "the list is empty; remove the key to mean all");
+}
+
+PolicyRule read_rule(YamlMap& map) {
+  PolicyRule out;
+  out.line = map.line();
+  out.from = map.text(map.required("from"));
+  out.to = map.text(map.required("to"));
+  out.protocol = map.text(map.required("protocol"));
+  if (const YamlNode* ports = map.optional("ports")) {
+    out.ports = read_all(map, *ports, parse_ports, "a port, or a range like \"8000-8100\"");
+    refuse_empty(map, *ports, out.ports.empty());
+  }
+  if (const YamlNode* types = map.optional("types")) {
+    for (const YamlNode& type : map.items(*types)) {
+      out.types.push_back(static_cast<std::uint8_t>(map.integer(type, 0, 255)));
+    }
+    refuse_empty(map, *types, out.types.empty());
+  }
+  if (const YamlNode* strict = map.optional("strict")) out.strict = map.flag(*strict);
+  return out;
+}
+
+void read_authority(YamlMap& map, PolicyFile& out) {
+  YamlMap authority(map.required("authority"), map.origin(), "authority");
+  out.threshold =
+      static_cast<std::uint32_t>(authority.integer(authority.required("threshold"), 1, UINT32_MAX));
+  out.root_keys = read_texts(authority, authority.required("keys"));
+  if (!map.ok()) return;
+  if (Result<> done = authority.finish(); !done) map.adopt(std::move(done).error());
+}
+
+void read_on_expiry(YamlMap& map, PolicyFile& out) {
+  const YamlNode* node = map.optional("on_expiry");
+  if (node == nullptr) return;
+  const auto parse = [](std::string_view text) {
+    return text == "hold" || text == "close" ? std::optional(text == "close") : std::nullopt;
+  };
+  out.close_on_expiry = map.parsed(*node, parse, "hold or close");
+}
+
+}  // namespace
+
+Result<PolicyFile> parse_policy_file(std::string_view yaml, std::string_view origin) {
+  const Result<YamlNode> root = parse_yaml(yaml, origin, kMaxPolicyBytes);
+  if (!root) return tl::unexpected<Error>(root.error());
+  YamlMap map(*root, origin, "the policy");
+  PolicyFile out;
+  out.mesh = map.text(map.required("mesh"));
+  read_on_expiry(map, out);
+  read_authority(map, out);
+  out.segments = map.each(map.required("segments"), "a segment", read_segment);
+  out.gateways = map.each(map.required("gateways"), "a gateway", read_gateway);
+  if (const YamlNode* peers = map.optional("peers")) out.peers = map.each(*peers, "a peer", read_peer);
+  out.prefixes = map.each(map.required("prefixes"), "a prefix", read_prefix);
+  if (const YamlNode* resources = map.optional("resources")) {
+    out.resources = map.each(*resources, "a resource", read_resource);
+  }
+  if (const YamlNode* rules = map.optional("rules")) out.rules = map.each(*rules, "a rule", read_rule);
+  if (Result<> done = map.finish(); !done) return pass_on(std::move(done));
+  return out;
+}
+
+}  // namespace postern::config

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The YAML policy that people write, as a checked tree with its positions (SPEC 6.2; example in config/policy.yaml).
+// authority/policy.h turns it into a snapshot.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/errors.h"
+#include "core/ids.h"
+#include "core/ip.h"
+#include "core/result.h"
+
+namespace postern::config {
+
+inline constexpr std::size_t kMaxPolicyBytes = 64U << 20;
+
+// Every item carries the line where it stands, for errors found when the policy is compiled.
+struct PolicySegmentAddress {
+  std::string segment;
+  IpAddress address;
+};
+struct PolicyGateway {
+  std::string id;
+  std::string key;  // base64
+  std::vector<Endpoint> links;
+  std::vector<IpAddress> underlay;
+  MacAddress mac;
+  std::vector<PolicySegmentAddress> addresses;
+  bool revoked = false;
+  int line = 0;
+};
+struct PolicySegment {
+  std::string id;
+  Vni vni;
+  int line = 0;
+};
+struct PolicyPeer {
+  std::string id;
+  std::vector<IpAddress> addresses;
+  std::vector<std::string> segments;
+  std::optional<MacAddress> mac;
+  bool revoked = false;
+  std::optional<UtcSeconds> not_before;
+  std::optional<UtcSeconds> expires;
+  int line = 0;
+};
+struct PolicyPrefix {
+  std::string segment;
+  IpPrefix prefix;
+  std::string owner_kind;  // "peer", "gateway" or "resource"
+  std::string owner;
+  std::string class_id;
+  int line = 0;
+};
+struct PolicyResource {
+  std::string id;
+  std::uint32_t number = 0;
+  std::vector<std::string> candidates;
+  std::uint32_t ttl_ms = 10'000;
+  std::uint64_t floor = 0;
+  int line = 0;
+};
+struct PolicyRule {
+  std::string from;
+  std::string to;
+  std::string protocol;
+  std::vector<std::pair<std::uint16_t, std::uint16_t>> ports;
+  std::vector<std::uint8_t> types;
+  bool strict = false;
+  int line = 0;
+};
+
+struct PolicyFile {
+  std::string mesh;
+  bool close_on_expiry = false;
+  std::uint32_t threshold = 1;
+  std::vector<std::string> root_keys;  // base64
+  std::vector<PolicyGateway> gateways;
+  std::vector<PolicySegment> segments;
+  std::vector<PolicyPeer> peers;
+  std::vector<PolicyPrefix> prefixes;
+  std::vector<PolicyResource> resources;
+  std::vector<PolicyRule> rules;
+};
+
+Result<PolicyFile> parse_policy_file(std::string_view yaml, std::string_view origin);
+
+}  // namespace postern::config

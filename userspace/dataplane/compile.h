@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// From a snapshot to the tables of one gateway. Pure: no I/O, no clock, no randomness (SPEC 2.2).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "authority/snapshot.h"
+#include "config/config.h"
+#include "core/ids.h"
+#include "core/result.h"
+#include "dataplane/errors.h"
+#include "dataplane/tables.h"
+
+namespace postern::dataplane {
+
+struct SitePort {
+  std::string name;
+  IfIndex ifindex;
+  config::Role role = config::Role::underlay;
+  std::string segment;     // local ports
+  std::uint16_t slot = 0;  // of its counters
+};
+
+// What a gateway knows of itself that the snapshot does not say.
+struct Site {
+  std::string gateway;
+  std::uint16_t tunnel_port = PT_VXLAN_PORT;
+  std::vector<SitePort> ports;
+  std::map<std::string, PeerId> peer_ids;  // of every peer, and of every gateway but this one
+  UtcSeconds now;                          // decides not_before and expires
+};
+
+// Names for the numbers in the tables.
+struct Legend {
+  std::map<PeerId, std::string> peers;
+  std::vector<std::string> classes;                // by class id
+  std::map<std::uint32_t, std::string> segments;   // by VNI
+  std::map<std::uint32_t, std::string> resources;  // by number
+};
+
+struct Compiled {
+  Tables tables;
+  Legend legend;
+  std::map<ResourceNumber, Epoch> floors;  // to raise the fences to, before the swap
+  // When compiling again would give something else: the next not_before or expires, of a peer or the
+  // snapshot.
+  std::optional<UtcSeconds> changes_at;
+};
+
+// Names every peer and gateway that `Site::peer_ids` must hold.
+std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway);
+
+// Refuses (errc::unsupported) what this data plane cannot enforce: `via`, `rate`, rules with fragments,
+// services, grants. An expired snapshot with on_expiry close compiles to tables that are not open.
+Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site);
+
+}  // namespace postern::dataplane

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts that compile() is made of: each fills the tables of one concern, and is pure.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "dataplane/compile.h"
+#include "dataplane/snapshot_index.h"
+
+namespace postern::dataplane {
+
+// peers and endpoints. `next_change` falls to the next instant at which a peer's state changes by time.
+Result<> compile_peers(const authority::Snapshot& snapshot, const SnapshotIndex& index, UtcSeconds now,
+                       Tables& tables, std::optional<UtcSeconds>& next_change);
+// owners4 and owners6.
+Result<> compile_owners(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
+// policy and port_classes.
+Result<> compile_policy(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
+
+inline pt_address to_abi(const IpAddress& address) {
+  pt_address out{};
+  std::copy(address.bytes.begin(), address.bytes.end(), out.bytes);
+  return out;
+}
+
+// Sorts as tables are sorted, by the bytes of the key, and gives the first of two rows with one key, or
+// end().
+template <class Key, class Value>
+auto sort_rows(Rows<Key, Value>& rows) {
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return std::memcmp(&a.first, &b.first, sizeof a.first) < 0; });
+  return std::adjacent_find(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+    return std::memcmp(&a.first, &b.first, sizeof a.first) == 0;
+  });
+}
+
+}  // namespace postern::dataplane

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "dataplane/counters.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include <cerrno>
+#include <string>
+
+#include "dataplane/errors.h"
+#include "dataplane/kernel_error.h"
+
+namespace postern::dataplane {
+namespace {
+
+void add(pt_count& sum, const pt_count& part) {
+  sum.packets += part.packets;
+  sum.bytes += part.bytes;
+}
+void add(pt_peer_count& sum, const pt_peer_count& part) {
+  add(sum.rx, part.rx);
+  add(sum.tx, part.tx);
+  add(sum.dropped, part.dropped);
+}
+
+// The sum over all CPUs of one row. Rows are multiples of 8 bytes, so CPUs' copies lie without gaps.
+template <class Count>
+Result<Count> read_sum(const Plane& plane, const char* table, __u32 key) {
+  static_assert(sizeof(Count) % 8 == 0);
+  const int cpus = ::libbpf_num_possible_cpus();
+  if (cpus <= 0) return kernel_error(errc::map, "cannot count this machine's CPUs", -cpus);
+  std::vector<Count> parts(static_cast<std::size_t>(cpus));
+  if (::bpf_map_lookup_elem(plane.map_fd(table), &key, parts.data()) != 0) {
+    return kernel_error(errc::map, "cannot read row " + std::to_string(key) + " of table " + table, errno);
+  }
+  Count sum{};
+  for (const Count& part : parts)
+    add(sum, part);
+  return sum;
+}
+
+}  // namespace
+
+Result<VerdictCounts> read_verdicts(const Plane& plane, std::uint16_t port_slot) {
+  VerdictCounts out{};
+  for (__u32 verdict = 0; verdict < PT_VERDICT_COUNT; ++verdict) {
+    const Result<pt_count> sum =
+        read_sum<pt_count>(plane, "verdicts", port_slot * __u32{PT_VERDICT_COUNT} + verdict);
+    if (!sum) return fail(sum.error().code, sum.error().context);
+    out[verdict] = *sum;
+  }
+  return out;
+}
+
+Result<DropCounts> read_drops(const Plane& plane) {
+  DropCounts out{};
+  for (__u32 reason = 0; reason < PT_DROP_REASON_COUNT; ++reason) {
+    const Result<pt_count> sum = read_sum<pt_count>(plane, "drops", reason);
+    if (!sum) return fail(sum.error().code, sum.error().context);
+    out[reason] = *sum;
+  }
+  return out;
+}
+
+Result<pt_peer_count> read_peer(const Plane& plane, PeerId peer) {
+  return read_sum<pt_peer_count>(plane, "peer_counts", peer.value);
+}
+
+std::string_view verdict_label(unsigned verdict) {
+  switch (verdict) {
+#define PT_X(number, name, label, help) \
+  case number:                          \
+    return label;
+    PT_VERDICTS(PT_X)
+#undef PT_X
+    default:
+      return "";
+  }
+}
+
+std::string_view drop_label(unsigned reason) {
+  switch (reason) {
+#define PT_X(number, name, label, help) \
+  case number:                          \
+    return label;
+    PT_DROP_REASONS(PT_X)
+#undef PT_X
+    default:
+      return "";
+  }
+}
+
+std::string_view drop_help(unsigned reason) {
+  switch (reason) {
+#define PT_X(number, name, label, help) \
+  case number:                          \
+    return help;
+    PT_DROP_REASONS(PT_X)
+#undef PT_X
+    default:
+      return "";
+  }
+}
+
+}  // namespace postern::dataplane

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The packet path's counters, summed over the CPUs (SPEC 1.10).
+#pragma once
+
+#include <array>
+#include <map>
+#include <vector>
+
+#include "abi.h"
+#include "core/ids.h"
+#include "core/result.h"
+#include "dataplane/plane.h"
+
+namespace postern::dataplane {
+
+using VerdictCounts = std::array<pt_count, PT_VERDICT_COUNT>;
+using DropCounts = std::array<pt_count, PT_DROP_REASON_COUNT>;
+
+Result<VerdictCounts> read_verdicts(const Plane& plane, std::uint16_t port_slot);
+Result<DropCounts> read_drops(const Plane& plane);
+Result<pt_peer_count> read_peer(const Plane& plane, PeerId peer);
+
+std::string_view verdict_label(unsigned verdict);
+// PT_DROP_NONE and unknown numbers give "".
+std::string_view drop_label(unsigned reason);
+std::string_view drop_help(unsigned reason);
+
+}  // namespace postern::dataplane

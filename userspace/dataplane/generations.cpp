@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// The swap (SPEC 2.3). A packet reads the selector once and reaches every table through the slot it names. So
+// the idle slot may be written only after the packets that still hold it have ended: those that began before
+// the last flip. That wait comes before every fill and not after every flip, because an agent may die between
+// a flip and a wait, and its successor cannot know.
+//
+// What a slot holds is never changed in place. A table that differs goes into a fresh map; one that is equal
+// is shared by both slots. The two plain arrays (gateway, port_classes) have a half a slot, written after the
+// wait. Until the flip nothing of this is reachable for a packet, so a failure at any step leaves the active
+// generation as it was, and the next attempt starts from whatever the idle slot holds.
+#include "dataplane/generations.h"
+
+#include <bpf/bpf.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+
+#include "dataplane/errors.h"
+#include "dataplane/grace_period.h"
+#include "dataplane/inner_table.h"
+#include "dataplane/kernel_error.h"
+#include "dataplane/mapped_array.h"
+#include "dataplane/selector.h"
+
+namespace postern::dataplane {
+namespace {
+
+constexpr std::size_t kPortLines = std::size_t{PT_PROTO_COUNT} * PT_PORT_LINES;
+
+constexpr std::array<std::string_view, 7> kSwapped = {"ports",   "segments", "peers", "endpoints",
+                                                      "owners4", "owners6",  "policy"};
+std::array<RowView, kSwapped.size()> views_of(const Tables& tables) {
+  return {RowView(tables.ports),   RowView(tables.segments), RowView(tables.peers), RowView(tables.endpoints),
+          RowView(tables.owners4), RowView(tables.owners6),  RowView(tables.policy)};
+}
+
+bool same_gateway(pt_gateway a, pt_gateway b) {
+  a.generation = b.generation = 0;
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+template <class Key, class Value>
+Result<> read_rows(std::string_view name, int outer_fd, std::uint32_t slot, Rows<Key, Value>& rows) {
+  const Result<std::optional<InnerTable>> table = InnerTable::find(name, outer_fd, slot);
+  if (!table) return fail(table.error().code, table.error().context);
+  if (!*table) return fail(errc::map, "the active generation has no table " + std::string(name));
+  Result<> read = (*table)->each([&](auto key, auto value) {
+    auto& row = rows.emplace_back();
+    std::memcpy(&row.first, key.data(), sizeof row.first);
+    std::memcpy(&row.second, value.data(), sizeof row.second);
+  });
+  if (!read) return read;
+  std::sort(rows.begin(), rows.end(),
+            [](const auto& a, const auto& b) { return std::memcmp(&a.first, &b.first, sizeof a.first) < 0; });
+  return {};
+}
+
+}  // namespace
+
+struct Generations::State {
+  State(const Plane& plane_, Selector selector_, MappedArray port_classes_, MappedArray fences_,
+        GracePeriod barrier_)
+      : plane(plane_),
+        selector(std::move(selector_)),
+        port_classes(std::move(port_classes_)),
+        fences(std::move(fences_)),
+        barrier(std::move(barrier_)) {}
+
+  const Plane& plane;
+  Selector selector;
+  MappedArray port_classes;
+  MappedArray fences;
+  GracePeriod barrier;
+  // Of the active slot's tables; none where the slot is empty.
+  std::array<std::optional<TableDigest>, kSwapped.size()> digests;
+
+  pt_port_line* port_lines(std::uint32_t slot) const {
+    return port_classes.as<pt_port_line>() + slot * kPortLines;
+  }
+  std::atomic_ref<__u64> fence_epoch(ResourceNumber number) const {
+    return std::atomic_ref<__u64>(fences.as<pt_fence>()[number.value].epoch);
+  }
+
+  Result<pt_gateway> gateway(std::uint32_t slot) const;
+  Result<> digest_active();
+  Result<> fill_arrays(const Tables& tables, std::uint32_t slot, Generation generation) const;
+  Result<> fill_table(std::size_t table, const RowView& rows, bool shared, std::uint32_t slot) const;
+};
+
+Result<pt_gateway> Generations::State::gateway(std::uint32_t slot) const {
+  pt_gateway row{};
+  if (::bpf_map_lookup_elem(plane.map_fd("gateway"), &slot, &row) == 0) return row;
+  return kernel_error(errc::map, "cannot read table gateway", errno);
+}
+
+Result<> Generations::State::digest_active() {
+  for (std::size_t i = 0; i < kSwapped.size(); ++i) {
+    const Result<std::optional<InnerTable>> table =
+        InnerTable::find(kSwapped[i], plane.map_fd(kSwapped[i]), selector.active_slot());
+    if (!table) return fail(table.error().code, table.error().context);
+    if (!*table) continue;
+    const Result<TableDigest> digest = (*table)->digest();
+    if (!digest) return fail(digest.error().code, digest.error().context);
+    digests[i] = *digest;
+  }
+  return {};
+}
+
+Result<> Generations::State::fill_arrays(const Tables& tables, std::uint32_t slot,
+                                         Generation generation) const {
+  pt_gateway row = tables.gateway;
+  row.generation = generation.value;
+  if (::bpf_map_update_elem(plane.map_fd("gateway"), &slot, &row, BPF_ANY) != 0) {
+    return kernel_error(errc::map, "cannot write table gateway", errno);
+  }
+  std::memcpy(port_lines(slot), tables.port_classes.data(), kPortLines * sizeof(pt_port_line));
+  const Result<pt_gateway> read_back = gateway(slot);
+  if (!read_back) return fail(read_back.error().code, read_back.error().context);
+  if (std::memcmp(&*read_back, &row, sizeof row) == 0) return {};
+  return fail(errc::digest, "table gateway does not read back as it was written; nothing was swapped");
+}
+
+// Brings the idle slot's table to these rows: by the active slot's map when that holds the same.
+Result<> Generations::State::fill_table(std::size_t table, const RowView& rows, bool shared,
+                                        std::uint32_t slot) const {
+  const std::string_view name = kSwapped[table];
+  const int outer_fd = plane.map_fd(name);
+  if (!shared) {
+    const Result<InnerTable> fresh = InnerTable::fill(name, rows);
+    if (!fresh) return fail(fresh.error().code, fresh.error().context);
+    return fresh->place(outer_fd, slot);
+  }
+  const Result<std::optional<InnerTable>> active = InnerTable::find(name, outer_fd, 1 - slot);
+  if (!active) return fail(active.error().code, active.error().context);
+  const Result<std::optional<InnerTable>> idle = InnerTable::find(name, outer_fd, slot);
+  if (!idle) return fail(idle.error().code, idle.error().context);
+  if (!*active) return fail(errc::map, "table " + std::string(name) + " vanished from the active slot");
+  if (*idle && (*idle)->id() == (*active)->id()) return {};
+  return (*active)->place(outer_fd, slot);
+}
+
+Generations::Generations(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Generations::Generations(Generations&&) noexcept = default;
+Generations& Generations::operator=(Generations&&) noexcept = default;
+Generations::~Generations() = default;
+
+Result<Generations> Generations::open(const Plane& plane) {
+  Result<MappedArray> selector = MappedArray::map(plane.map_fd("selector"), "selector", sizeof(__u64));
+  if (!selector) return pass_on(std::move(selector));
+  Result<MappedArray> port_classes = MappedArray::map(plane.map_fd("port_classes"), "port_classes",
+                                                      PT_SLOTS * kPortLines * sizeof(pt_port_line));
+  if (!port_classes) return pass_on(std::move(port_classes));
+  Result<MappedArray> fences =
+      MappedArray::map(plane.map_fd("fences"), "fences", PT_MAX_RESOURCES * sizeof(pt_fence));
+  if (!fences) return pass_on(std::move(fences));
+  Result<GracePeriod> barrier = GracePeriod::create();
+  if (!barrier) return pass_on(std::move(barrier));
+  auto state = std::make_unique<State>(plane, Selector(std::move(*selector)), std::move(*port_classes),
+                                       std::move(*fences), std::move(*barrier));
+  if (Result<> read = state->digest_active(); !read) return pass_on(std::move(read));
+  return Generations(std::move(state));
+}
+
+Generation Generations::active() const {
+  return state_->selector.generation();
+}
+
+Result<unsigned> Generations::alive() const {
+  unsigned filled = 0;
+  for (std::uint32_t slot = 0; slot < PT_SLOTS; ++slot) {
+    const Result<pt_gateway> gateway = state_->gateway(slot);
+    if (!gateway) return fail(gateway.error().code, gateway.error().context);
+    if (gateway->generation != 0) ++filled;
+  }
+  return filled;
+}
+
+Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor) {
+  if (Result<> fits = check_capacity(tables); !fits) return pass_on(std::move(fits));
+  State& state = *state_;
+  const std::uint32_t active_slot = state.selector.active_slot();
+  const std::uint32_t idle_slot = state.selector.idle_slot();
+  const auto views = views_of(tables);
+
+  SwapReport report{active(), false, {}};
+  std::array<std::optional<TableDigest>, kSwapped.size()> wanted;
+  for (std::size_t i = 0; i < kSwapped.size(); ++i) {
+    wanted[i] = TableDigest(views[i]);
+    if (wanted[i] != state.digests[i]) report.tables_written.push_back(kSwapped[i]);
+  }
+  const Result<pt_gateway> gateway = state.gateway(active_slot);
+  if (!gateway) return fail(gateway.error().code, gateway.error().context);
+  if (!same_gateway(*gateway, tables.gateway)) report.tables_written.push_back("gateway");
+  if (std::memcmp(state.port_lines(active_slot), tables.port_classes.data(),
+                  kPortLines * sizeof(pt_port_line)) != 0) {
+    report.tables_written.push_back("port_classes");
+  }
+  if (report.tables_written.empty() && active() != Generation()) return report;
+
+  report.generation = std::max(active(), floor).next();
+  report.changed = true;
+  if (Result<> waited = state.barrier.wait(); !waited) return pass_on(std::move(waited));
+  for (std::size_t i = 0; i < kSwapped.size(); ++i) {
+    const bool shared = wanted[i] == state.digests[i];
+    if (Result<> filled = state.fill_table(i, views[i], shared, idle_slot); !filled)
+      return pass_on(std::move(filled));
+  }
+  if (Result<> filled = state.fill_arrays(tables, idle_slot, report.generation); !filled) {
+    return pass_on(std::move(filled));
+  }
+  state.selector.flip(report.generation);
+  state.digests = wanted;
+  return report;
+}
+
+Result<Tables> Generations::read_active() const {
+  const State& state = *state_;
+  const std::uint32_t slot = state.selector.active_slot();
+  if (active() == Generation()) return fail(errc::map, "no generation is active: nothing was adopted yet");
+  Tables tables;
+  const Result<pt_gateway> gateway = state.gateway(slot);
+  if (!gateway) return fail(gateway.error().code, gateway.error().context);
+  tables.gateway = *gateway;
+  tables.gateway.generation = 0;
+  const auto read = [&](std::string_view name, auto& rows) {
+    return read_rows(name, state.plane.map_fd(name), slot, rows);
+  };
+  Result<> all = read("ports", tables.ports);
+  if (all) all = read("segments", tables.segments);
+  if (all) all = read("peers", tables.peers);
+  if (all) all = read("endpoints", tables.endpoints);
+  if (all) all = read("owners4", tables.owners4);
+  if (all) all = read("owners6", tables.owners6);
+  if (all) all = read("policy", tables.policy);
+  if (!all) return pass_on(std::move(all));
+  tables.port_classes.assign(state.port_lines(slot), state.port_lines(slot) + kPortLines);
+  return tables;
+}
+
+Result<> Generations::raise_fences(const std::map<ResourceNumber, Epoch>& floors) {
+  if (!floors.empty() && floors.rbegin()->first.value >= PT_MAX_RESOURCES) {
+    return fail(errc::capacity, "resource number " + std::to_string(floors.rbegin()->first.value) +
+                                    " has no fence: numbers go up to " +
+                                    std::to_string(PT_MAX_RESOURCES - 1));
+  }
+  for (const auto& [number, epoch] : floors) {
+    const std::atomic_ref<__u64> fence = state_->fence_epoch(number);
+    if (fence.load() < epoch.value) fence.store(epoch.value);
+  }
+  return {};
+}
+
+Result<Epoch> Generations::fence(ResourceNumber resource) const {
+  if (resource.value >= PT_MAX_RESOURCES) {
+    return fail(errc::capacity, "resource number " + std::to_string(resource.value) +
+                                    " has no fence: numbers go up to " +
+                                    std::to_string(PT_MAX_RESOURCES - 1));
+  }
+  return Epoch(state_->fence_epoch(resource).load());
+}
+
+}  // namespace postern::dataplane

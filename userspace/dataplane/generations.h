@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two slots and the flip (SPEC 2.3). adopt() is: barrier, fill fresh inner maps, read back and compare,
+// point the idle slot at them, one 64-bit store. A packet sees the old generation whole or the new one whole.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "core/ids.h"
+#include "core/result.h"
+#include "dataplane/plane.h"
+#include "dataplane/tables.h"
+
+namespace postern::dataplane {
+
+struct SwapReport {
+  Generation generation;
+  bool changed = false;  // false: the active tables were equal already, nothing was written
+  std::vector<std::string_view> tables_written;  // those that differed from the active ones
+};
+
+class Generations {
+ public:
+  // `plane` must outlive this. Reads the selector and what the active slot holds.
+  static Result<Generations> open(const Plane& plane);
+
+  Generations(Generations&&) noexcept;
+  Generations& operator=(Generations&&) noexcept;
+  ~Generations();
+
+  // Generation 0: nothing was ever adopted, all mesh traffic is dropped as CLOSED.
+  Generation active() const;
+
+  // Makes `tables` the active generation. On failure the active one is untouched and still served.
+  // `floor`: the new generation's number is above it, so numbers rise across lost pins.
+  Result<SwapReport> adopt(const Tables& tables, Generation floor = Generation());
+
+  // How many generations' tables the kernel holds: the active one and, after a swap, the one before.
+  Result<unsigned> alive() const;
+
+  // The active tables as the kernel has them.
+  Result<Tables> read_active() const;
+
+  // Raises fence epochs to at least these; never lowers one. Not swapped: it only denies.
+  Result<> raise_fences(const std::map<ResourceNumber, Epoch>& floors);
+  Result<Epoch> fence(ResourceNumber resource) const;
+
+ private:
+  struct State;
+  explicit Generations(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace postern::dataplane

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The signed envelope that every event has (SPEC 5.1): {at_ms, body, critical, key, kind, lamport, mesh,
+// prev, seq, sig, stream, v} in canonical JSON, the signature made over the same object without `sig`.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "core/bytes.h"
+#include "core/ids.h"
+#include "core/result.h"
+#include "ledger/errors.h"
+#include "wire/json.h"
+#include "wire/sign.h"
+
+namespace postern::ledger {
+
+struct Event {
+  std::string mesh;
+  Id128 stream{};  // a journal lineage, not a process
+  Seq seq;         // dense from 1
+  Hash256 prev{};  // hash of the stream's event seq-1; zero for the first
+  Lamport lamport;
+  std::int64_t at_ms = 0;  // wall clock of the author; for people, never folded
+  wire::PublicKey key;     // the author's node key
+  std::string kind;        // "AuthorityAdopted", ...
+  bool critical = false;   // refuse rather than store uninterpreted
+  wire::Json body;         // an object
+  friend bool operator==(const Event&, const Event&) = default;
+};
+
+// Identity of an event's content: BLAKE2b-256 of its signed bytes (the whole envelope). The next `prev`.
+Hash256 event_hash(std::string_view sealed);
+
+// Signs and encodes. `event.key` must be the key's own.
+std::string seal_event(const Event& event, const wire::SecretKey& key);
+
+// Strict inverse: canonical bytes, known fields, valid signature by `key`, at most kMaxEventBytes.
+Result<Event> open_event(std::string_view sealed);
+
+}  // namespace postern::ledger

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "observe/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <limits>
+
+namespace postern::observe {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+constexpr std::pair<dataplane::XdpMode, std::string_view> kModes[] = {
+    {dataplane::XdpMode::native, "native"},
+    {dataplane::XdpMode::generic, "generic"},
+    {dataplane::XdpMode::none, "none"},
+};
+
+MetricFamily counter(std::string name, std::string help) {
+  return {std::move(name), std::move(help), MetricType::Counter, {}};
+}
+
+MetricFamily gauge(std::string name, std::string help) {
+  return {std::move(name), std::move(help), MetricType::Gauge, {}};
+}
+
+template <class Number>
+void add(MetricFamily& family, Labels labels, Number value) {
+  ClientMetric metric;
+  metric.label = std::move(labels);
+  if (family.type == MetricType::Counter)
+    metric.counter.value = static_cast<double>(value);
+  else
+    metric.gauge.value = static_cast<double>(value);
+  family.metric.push_back(std::move(metric));
+}
+
+template <class Number>
+MetricFamily single(MetricFamily family, Number value) {
+  add(family, {}, value);
+  return family;
+}
+
+MetricFamily by_label(MetricFamily family, const char* label,
+                      const std::vector<std::pair<std::string_view, std::uint64_t>>& values) {
+  for (const auto& [name, value] : values)
+    add(family, {{label, std::string(name)}}, value);
+  return family;
+}
+
+void traffic(const Observation& seen, std::vector<MetricFamily>& out) {
+  MetricFamily packets = counter("postern_packets_total", "Packets by interface of arrival and verdict.");
+  MetricFamily bytes = counter("postern_bytes_total", "Bytes by interface of arrival and verdict.");
+  MetricFamily mode =
+      gauge("postern_xdp_mode", "1 for the mode in which Postern's program runs on the interface.");
+  for (const InterfaceObservation& interface : seen.interfaces) {
+    for (unsigned verdict = 0; verdict < PT_VERDICT_COUNT; ++verdict) {
+      const Labels labels{{"iface", interface.name},
+                          {"verdict", std::string(dataplane::verdict_label(verdict))}};
+      add(packets, labels, interface.verdicts[verdict].packets);
+      add(bytes, labels, interface.verdicts[verdict].bytes);
+    }
+    for (const auto& [value, label] : kModes)
+      add(mode, {{"iface", interface.name}, {"mode", std::string(label)}}, interface.mode == value ? 1 : 0);
+  }
+  MetricFamily drops = counter("postern_drops_total", "Dropped packets by reason.");
+  for (unsigned reason = 1; reason < PT_DROP_REASON_COUNT; ++reason)
+    if (const std::string_view label = dataplane::drop_label(reason); !label.empty())
+      add(drops, {{"reason", std::string(label)}}, seen.drops[reason].packets);
+  for (MetricFamily* family : {&packets, &bytes, &drops, &mode})
+    out.push_back(std::move(*family));
+}
+
+void authority(const Observation& seen, std::vector<MetricFamily>& out) {
+  MetricFamily serial = gauge("postern_snapshot_serial", "Serial of the authority's snapshot, 0 for none.");
+  add(serial, {{"state", "adopted"}}, seen.adopted_serial.value_or(Serial()).value);
+  add(serial, {{"state", "active"}}, seen.active_serial.value_or(Serial()).value);
+  out.push_back(std::move(serial));
+  if (seen.expires) {
+    out.push_back(single(gauge("postern_snapshot_expiry_timestamp_seconds",
+                               "When the active snapshot expires, in seconds since 1970."),
+                         seen.expires->value));
+  }
+  out.push_back(
+      by_label(gauge("postern_peers", "Peers of the active snapshot by state."), "state", seen.peers));
+
+  MetricFamily entries = gauge("postern_map_entries", "Rows of the active generation by table.");
+  MetricFamily max = gauge("postern_map_entries_max", "Rows that the table can hold.");
+  for (const TableObservation& table : seen.tables) {
+    add(entries, {{"table", std::string(table.name)}}, table.entries);
+    add(max, {{"table", std::string(table.name)}}, table.max);
+  }
+  out.push_back(std::move(entries));
+  out.push_back(std::move(max));
+  out.push_back(single(gauge("postern_generation", "Number of the active generation, 0 for none."),
+                       seen.generation.value));
+  out.push_back(single(gauge("postern_generations_alive", "Generations whose tables the kernel holds."),
+                       seen.generations_alive));
+}
+
+void adoptions(const Observation& seen, std::vector<MetricFamily>& out) {
+  const DurationHistogram& duration = seen.apply_duration;
+  ClientMetric metric;
+  metric.histogram.sample_count = duration.count();
+  metric.histogram.sample_sum = duration.sum_seconds();
+  for (std::size_t i = 0; i < DurationHistogram::kUpperBoundsSeconds.size(); ++i)
+    metric.histogram.bucket.push_back({duration.at_most(i), DurationHistogram::kUpperBoundsSeconds[i]});
+  metric.histogram.bucket.push_back({duration.count(), std::numeric_limits<double>::infinity()});
+  out.push_back({"postern_apply_duration_seconds",
+                 "How long adoptions that succeeded took.",
+                 MetricType::Histogram,
+                 {std::move(metric)}});
+  out.push_back(by_label(counter("postern_apply_failures_total", "Adoptions that failed, by stage."), "stage",
+                         seen.apply_failures));
+}
+
+void journal(const Observation& seen, std::vector<MetricFamily>& out) {
+  out.push_back(
+      single(gauge("postern_journal_bytes", "Bytes of the journal's segments."), seen.journal_bytes));
+  ClientMetric flush;
+  flush.summary.sample_count = seen.journal_flushes;
+  flush.summary.sample_sum = seen.journal_flush_seconds;
+  out.push_back({"postern_journal_fsync_seconds",
+                 "Time spent waiting for the journal's flushes.",
+                 MetricType::Summary,
+                 {std::move(flush)}});
+  out.push_back(
+      single(gauge("postern_journal_poisoned", "1 after a failed flush: nothing is accepted any more."),
+             seen.journal_poisoned ? 1 : 0));
+  out.push_back(
+      single(counter("postern_journal_torn_total", "Starts that found an unacknowledged torn tail."),
+             seen.journal_torn));
+}
+
+}  // namespace
+
+std::string metrics_text(const Observation& seen) {
+  std::vector<MetricFamily> families;
+  traffic(seen, families);
+  authority(seen, families);
+  adoptions(seen, families);
+  journal(seen, families);
+  families.push_back(
+      single(gauge("postern_backstop_intact", "1 while the nftables backstop is as it was installed."),
+             seen.backstop_intact ? 1 : 0));
+  MetricFamily build = gauge("postern_build_info", "1, labelled with the running version.");
+  add(build, {{"version", POSTERN_VERSION}}, 1);
+  families.push_back(std::move(build));
+  return prometheus::TextSerializer().Serialize(families);
+}
+
+}  // namespace postern::observe

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/ids.h"
+#include "dataplane/attachments.h"
+#include "dataplane/counters.h"
+#include "observe/duration_histogram.h"
+
+namespace postern::observe {
+
+struct InterfaceObservation {
+  std::string name;
+  dataplane::XdpMode mode = dataplane::XdpMode::none;
+  dataplane::VerdictCounts verdicts{};
+};
+
+struct TableObservation {
+  std::string_view name;
+  std::uint64_t entries = 0;
+  std::uint64_t max = 0;
+};
+
+// Everything that the metrics tell, at one moment. Plain values: the loop fills it, another thread renders
+// it.
+struct Observation {
+  std::vector<InterfaceObservation> interfaces;
+  dataplane::DropCounts drops{};
+  std::vector<TableObservation> tables;
+
+  std::optional<Serial> adopted_serial;
+  std::optional<Serial> active_serial;
+  std::optional<UtcSeconds> expires;
+  Generation generation;
+  unsigned generations_alive = 0;
+  std::vector<std::pair<std::string_view, std::uint64_t>> peers;  // by state
+
+  DurationHistogram apply_duration;
+  std::vector<std::pair<std::string_view, std::uint64_t>> apply_failures;  // by stage
+
+  std::uint64_t journal_bytes = 0;
+  std::uint64_t journal_flushes = 0;
+  double journal_flush_seconds = 0;
+  bool journal_poisoned = false;
+  std::uint64_t journal_torn = 0;
+  bool backstop_intact = false;
+};
+
+}  // namespace postern::observe
