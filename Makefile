@@ -35,8 +35,8 @@ $(DEPS): Makefile deploy/install-packages
 # ---- flags ------------------------------------------------------------------------------------------------------
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wnon-virtual-dtor -Werror
-CXXFLAGS := -std=c++20 -O2 -g -fno-omit-frame-pointer -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE $(WARNINGS)
-SANFLAGS := -std=c++20 -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all $(WARNINGS)
+CXXFLAGS := -std=c++20 -O2 -g1 -fno-omit-frame-pointer -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE $(WARNINGS)
+SANFLAGS := -std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all $(WARNINGS)
 CPPFLAGS := -Iuserspace -Ibpf -I$(BUILD)/gen -DPOSTERN_VERSION='"$(VERSION)"' \
   -DSPDLOG_COMPILED_LIB -DSPDLOG_SHARED_LIB -DSPDLOG_FMT_EXTERNAL -DASIO_STANDALONE -I/usr/include/libnl3
 LDLIBS := -lsodium -lsimdjson -lyaml-cpp -lxdp -lbpf -lelf -lnl-route-3 -lnl-3 -lnftables -lspdlog -lfmt \
@@ -126,6 +126,17 @@ demo: all
 .PHONY: mutants
 mutants: tests-built
 	@$(PYTHON) -B test/mutants/run.py $(MUTANT)
+
+# ---- measurements -----------------------------------------------------------------------------------------------
+
+BENCH_OBJECTS := $(addprefix $(BUILD)/release/,bench/datapath.o test/bpf/mesh.o test/bpf/network.o test/support/frame.o)
+$(BUILD)/release/bench/%.o: CPPFLAGS += -Itest -Itest/bpf
+$(BUILD)/bench-datapath: $(BENCH_OBJECTS) $(BUILD)/libpostern.a
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+.PHONY: bench
+bench: $(BUILD)/bench-datapath
+	@$(BUILD)/bench-datapath
 
 # Long runs: the same suites with NIGHTLY=1, every mutant, an hour of fuzzing.
 .PHONY: nightly

@@ -24,9 +24,9 @@
 #define PT_MAX_POLICY_ROWS 1048576 /* rules spread over port classes */
 #define PT_MAX_RESOURCES 4096
 #define PT_MAX_SEGMENTS 256
-#define PT_MAX_PORTS 256 /* interfaces (with their VLANs) of one gateway */
-#define PT_PORT_SLOT_UNKNOWN \
-  (PT_MAX_PORTS - 1) /* counts frames of no known port: never given to an interface */
+#define PT_MAX_PORTS 256                  /* interfaces (with their VLANs) of one gateway */
+#define PT_PORT_SLOT_UNKNOWN PT_MAX_PORTS /* counts frames of no known port */
+#define PT_PORT_SLOTS (PT_MAX_PORTS + 1)
 #define PT_MAX_CLASSES 65535
 #define PT_MAX_PORT_CLASSES 256 /* per protocol; 0 means "no rule names this port" */
 #define PT_MAX_UNDERLAY_ADDRESSES 4

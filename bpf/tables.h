@@ -87,7 +87,7 @@ struct {
 /* Not swapped: counters go on across flips and restarts. */
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, PT_MAX_PORTS* PT_VERDICT_COUNT);
+  __uint(max_entries, PT_PORT_SLOTS* PT_VERDICT_COUNT);
   __type(key, __u32);
   __type(value, struct pt_count);
 } verdicts SEC(".maps");

@@ -4,6 +4,7 @@
 import sys
 import time
 
+SEEN_WIDTH = 46
 
 class Commentary:
     def __init__(self, out=sys.stdout):
@@ -48,13 +49,14 @@ class Commentary:
         """Returns whether every claim holds."""
         self._line()
         width = max(len(claim) for claim, _, _ in self.claims)
-        seen_width = min(60, max(len(seen) for _, seen, _ in self.claims))
+        seen_width = min(SEEN_WIDTH, max(len(seen) for _, seen, _ in self.claims))
         rule = "─" * (width + seen_width + 6)
         self._line(rule)
         self._line(self._paint("1", f"   {'claim':<{width}}  seen"))
         self._line(rule)
         for claim, seen, holds in self.claims:
-            self._line(f" {self._mark(holds)} {claim:<{width}}  {seen}")
+            short = seen if len(seen) <= SEEN_WIDTH else seen[:SEEN_WIDTH - 1] + "…"
+            self._line(f" {self._mark(holds)} {claim:<{width}}  {short}")
         self._line(rule)
         broken = sum(not holds for _, _, holds in self.claims)
         seconds = time.monotonic() - self._began

@@ -40,7 +40,7 @@ class Story:
         self.gw.start(ready=False)
         answered = self.b.ping(A4, 3, wait=0.3)
         say.claim("a gateway without a snapshot is closed", answered == 0 and self.gw.drops()["closed"] > 0,
-                  f"{answered} of 3 pings, {self.gw.drops()['closed']} packets dropped as closed")
+                  f"{answered} of 3 pings, {self.gw.drops()['closed']} dropped as closed")
         say.command("postern authority compile policy.yaml; postern authority sign ...; postern apply snapshot.json")
         lab.adopt(lab.base_policy())
         status = until("the gateway is ready", lambda: self._ready())
@@ -53,6 +53,8 @@ class Story:
     def forward(self):
         say = self.say
         say.chapter("Real traffic between stock Linux machines, forwarded in XDP")
+        say.say("The first packet of a way is dropped while its neighbours are resolved; wait for that.")
+        self.lab.settle()
         before = self.gw.verdicts()
         for what, host, address in (("host-b → host-a", self.b, A4), ("host-b → host-a, IPv6", self.b, A6),
                                     ("host-a → host-c", self.a, C4), ("host-b → host-c by way of the gateway",

@@ -67,7 +67,7 @@ TEST_CASE("an interface that the generation does not know is closed") {
   CHECK(gateway.run(Side::underlay, inward(), network.site.ifindex).end == unknown);
   CHECK(gateway.run(Side::local, outward(), network.underlay.ifindex).end == unknown);
   const std::vector<pt_count> verdicts =
-      read_counts(gateway.plane().map_fd("verdicts"), PT_MAX_PORTS * PT_VERDICT_COUNT);
+      read_counts(gateway.plane().map_fd("verdicts"), PT_PORT_SLOTS * PT_VERDICT_COUNT);
   CHECK(verdicts[PT_PORT_SLOT_UNKNOWN * PT_VERDICT_COUNT + PT_VERDICT_DROP].packets == 4);
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("each port's verdicts are counted in its own slot") {
   gateway.local(outward());
   gateway.local(outward());
   const std::vector<pt_count> verdicts =
-      read_counts(gateway.plane().map_fd("verdicts"), PT_MAX_PORTS * PT_VERDICT_COUNT);
+      read_counts(gateway.plane().map_fd("verdicts"), PT_PORT_SLOTS * PT_VERDICT_COUNT);
   CHECK(verdicts[0 * PT_VERDICT_COUNT + PT_VERDICT_DECAPSULATED].packets == 1);
   CHECK(verdicts[1 * PT_VERDICT_COUNT + PT_VERDICT_ENCAPSULATED].packets == 2);
   CHECK(verdicts[1 * PT_VERDICT_COUNT + PT_VERDICT_ENCAPSULATED].bytes == 2 * outward().size());

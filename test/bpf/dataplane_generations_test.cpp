@@ -19,6 +19,8 @@ namespace postern::dataplane {
 namespace {
 
 using testing::insn;
+using testing::kAddImmediate;
+using testing::kLoadImmediate64;
 using testing::small_tables;
 
 struct Fixture {
@@ -71,15 +73,14 @@ bool equal_bytes(const Tables& a, const Tables& b) {
 // A program that reads the active slot's serial twice with about ten milliseconds between, and returns 1 when
 // it changed under it: what a packet would see if its generation were rewritten while it is under way.
 UniqueFd slow_reader(const Plane& plane) {
-  const int map_in_r1 = BPF_LD | BPF_DW | BPF_IMM;
   const int move_imm = BPF_ALU64 | BPF_MOV | BPF_K;
   const int move_reg = BPF_ALU64 | BPF_MOV | BPF_X;
   const int call = BPF_JMP | BPF_CALL;
   const bpf_insn program[] = {
       insn(BPF_ST | BPF_MEM | BPF_W, 10, 0, -4, 0),
       insn(move_reg, 2, 10, 0, 0),
-      insn(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
-      insn(map_in_r1, 1, BPF_PSEUDO_MAP_FD, 0, plane.map_fd("selector")),
+      insn(kAddImmediate, 2, 0, 0, -4),
+      insn(kLoadImmediate64, 1, BPF_PSEUDO_MAP_FD, 0, plane.map_fd("selector")),
       insn(0, 0, 0, 0, 0),
       insn(call, 0, 0, 0, BPF_FUNC_map_lookup_elem),
       insn(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 20, 0),  // to the end: 0
@@ -87,8 +88,8 @@ UniqueFd slow_reader(const Plane& plane) {
       insn(BPF_ALU64 | BPF_AND | BPF_K, 1, 0, 0, 1),
       insn(BPF_STX | BPF_MEM | BPF_W, 10, 1, -4, 0),
       insn(move_reg, 2, 10, 0, 0),
-      insn(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -4),
-      insn(map_in_r1, 1, BPF_PSEUDO_MAP_FD, 0, plane.map_fd("gateway")),
+      insn(kAddImmediate, 2, 0, 0, -4),
+      insn(kLoadImmediate64, 1, BPF_PSEUDO_MAP_FD, 0, plane.map_fd("gateway")),
       insn(0, 0, 0, 0, 0),
       insn(call, 0, 0, 0, BPF_FUNC_map_lookup_elem),
       insn(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 11, 0),

@@ -17,6 +17,8 @@ namespace postern::dataplane {
 namespace {
 
 using testing::insn;
+using testing::kAddImmediate;
+using testing::kLoadImmediate64;
 
 std::unique_ptr<Plane> open_plane() {
   Result<std::unique_ptr<Plane>> plane = Plane::open_unpinned();
@@ -89,7 +91,7 @@ TEST_CASE("counters are summed over the CPUs, each in its own row") {
   CHECK((*read_verdicts(*plane, 2))[PT_VERDICT_RELAYED].packets == 0);
   CHECK((*read_drops(*plane))[PT_DROP_UNTUNNELLED].packets == 2 * parts.size());
   CHECK((*read_drops(*plane))[PT_DROP_CLOSED].packets == 0);
-  CHECK_FALSE(read_verdicts(*plane, PT_MAX_PORTS));
+  CHECK_FALSE(read_verdicts(*plane, PT_PORT_SLOTS));
 }
 
 TEST_CASE("the journal's pin is none until it is written, and then reads back") {
@@ -124,10 +126,10 @@ TEST_CASE("events of the packet path reach the agent once, in order") {
         insn(BPF_ST | BPF_MEM | BPF_DW, 10, 0, -16, 0),
         insn(BPF_ST | BPF_MEM | BPF_W, 10, 0, -24, PT_EVENT_NEIGHBOUR_WANTED),
         insn(BPF_ST | BPF_MEM | BPF_W, 10, 0, -20, ifindex),
-        insn(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, plane->map_fd("events")),
+        insn(kLoadImmediate64, 1, BPF_PSEUDO_MAP_FD, 0, plane->map_fd("events")),
         insn(0, 0, 0, 0, 0),
         insn(move | BPF_X, 2, 10, 0, 0),
-        insn(BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -24),
+        insn(kAddImmediate, 2, 0, 0, -24),
         insn(move | BPF_K, 3, 0, 0, size),
         insn(move | BPF_K, 4, 0, 0, 0),
         insn(BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_ringbuf_output),

@@ -83,7 +83,7 @@ struct Counted {
 
 Counted count(const TestGateway& gateway) {
   Counted sum;
-  const auto verdicts = read_counts(gateway.plane().map_fd("verdicts"), PT_MAX_PORTS * PT_VERDICT_COUNT);
+  const auto verdicts = read_counts(gateway.plane().map_fd("verdicts"), PT_PORT_SLOTS * PT_VERDICT_COUNT);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     sum.all += verdicts[i].packets;
     if (i % PT_VERDICT_COUNT == PT_VERDICT_DROP) sum.dropped += verdicts[i].packets;

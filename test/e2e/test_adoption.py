@@ -207,7 +207,7 @@ def test_an_expired_snapshot_follows_its_own_on_expiry(fresh_lab, on_expiry, ser
     def expire(tree):
         tree["on_expiry"] = on_expiry
     soon = lab.authority.edition(lab.base_policy().changed(expire), after=lab.snapshot,
-                                 options=["--expires", "3s"])
+                                 expires="3s")
     gw.apply(soon)
     assert lab.host_b.ping(A4, 1) == 1
     until("it expires", lambda: gw.status()["snapshot"]["expired"], 10)

@@ -153,3 +153,17 @@ def test_iperf3_runs_without_a_stall(lab, reverse):
     assert len(intervals) >= seconds - 1
     stalled = [round(interval["start"]) for interval in intervals if interval["bytes"] == 0]
     assert not stalled, f"nothing got through in seconds {stalled}"
+
+
+def test_the_agent_resolves_the_peers_next_hops_before_any_traffic_needs_them(lab, gw):
+    def known():
+        shown = gw.namespace.run("ip", "neighbour", "show", "dev", "mesh0").stdout
+        return all(re.search(rf"^{re.escape(peer.underlay)} lladdr ", shown, re.M) for peer in (lab.b, lab.c))
+    assert known()
+    gw.namespace.ip("neighbour", "flush", "dev", "mesh0")
+    assert not known()
+    gw.reload()  # begins a round; else one begins every 20 s
+    until("the agent has both peers resolved", known, 5)
+    before = gw.drops()["neighbour_unresolved"]
+    assert lab.host_b.ping(C4, 3) == 3
+    assert gw.drops()["neighbour_unresolved"] == before

@@ -10,6 +10,10 @@
 
 namespace postern::testing {
 
+// Opcodes whose parts are partly zero: BPF_LD | BPF_DW | BPF_IMM, and BPF_ALU64 | BPF_ADD | BPF_K.
+inline constexpr int kLoadImmediate64 = 0x18;
+inline constexpr int kAddImmediate = 0x07;
+
 inline bpf_insn insn(int code, int destination, int source, int offset, int immediate) {
   bpf_insn out{};
   out.code = static_cast<__u8>(code);
@@ -32,8 +36,8 @@ inline UniqueFd passing_program(int map_fd = -1) {
                               insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
     return load_xdp(alone);
   }
-  const bpf_insn with_map[] = {insn(BPF_LD | BPF_DW | BPF_IMM, 1, BPF_PSEUDO_MAP_FD, 0, map_fd),
-                               insn(0, 0, 0, 0, 0), insn(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, XDP_PASS),
+  const bpf_insn with_map[] = {insn(kLoadImmediate64, 1, BPF_PSEUDO_MAP_FD, 0, map_fd), insn(0, 0, 0, 0, 0),
+                               insn(BPF_ALU64 | BPF_MOV | BPF_K, 0, 0, 0, XDP_PASS),
                                insn(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
   return load_xdp(with_map);
 }

@@ -147,6 +147,7 @@ Result<std::unique_ptr<Plane>> load_anew(gateway_bpf& skeleton, const PinDirecto
 Result<> check_set(const PinDirectory& pins, const std::vector<std::string>& names,
                    const std::vector<bpf_map*>& tables) {
   std::vector<std::string> expected;
+  expected.reserve(tables.size() + 2 * std::size(kPrograms));
   for (const bpf_map* map : tables)
     expected.push_back(kVersionPrefix + ::bpf_map__name(map));
   std::string missing;

@@ -27,13 +27,13 @@ class Authority:
         self.key = public_key(run(postern, "keygen", self._key).stdout)
         run(postern, "authority", "root", "--mesh", mesh, "--threshold", 1, "--key", self.key, "-o", self.root)
 
-    def edition(self, policy, after=None, key=None, options=()):
+    def edition(self, policy, after=None, key=None, expires="90d"):
         """Compiles and signs `policy` as the snapshot that follows the signed file `after`, or as the first one."""
         self._editions += 1
         source = self.directory / f"policy-{self._editions}.yaml"
         payload = self.directory / f"snapshot-{self._editions}.json"
         source.write_text(policy.yaml(), encoding="utf-8")
-        run(self.postern, "authority", "compile", source, *(["--after", after] if after else []), "--expires", "90d",
-            *options, "-o", payload)
+        run(self.postern, "authority", "compile", source, *(["--after", after] if after else []), "--expires", expires,
+            "-o", payload)
         run(self.postern, "authority", "sign", payload, "--key", key or self._key)
         return payload

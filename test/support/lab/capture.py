@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """tcpdump in a namespace: what came over the wire, as tcpdump itself explains it. A context manager."""
 
+import re
 import signal
 import subprocess
 import tempfile
 
 from .command import run
 from .wait import until
+
+STAMP = re.compile(r"^\d\d:\d\d:\d\d\.\d+ ")
 
 
 class Capture:
@@ -25,13 +28,13 @@ class Capture:
             return file.read()
 
     def text(self, *options):
-        """One packet a line of `tcpdump OPTIONS`, continuation lines joined."""
+        """One line a packet of `tcpdump OPTIONS`, what it says of inner packets joined to it."""
         lines = []
         for line in run("tcpdump", "-n", *options, "-r", self._file.name).stdout.splitlines():
-            if line[:1].isspace() and lines:
-                lines[-1] += " " + line.strip()
-            else:
+            if STAMP.match(line):
                 lines.append(line)
+            else:
+                lines[-1] += " " + line.strip()
         return lines
 
     def wait(self, packets=1, timeout=5.0):

@@ -35,6 +35,7 @@ class Gateway:
     def __init__(self, lab_id, gateway_id, number, mesh, segment, underlay, directory):
         """Files in disk/ID below the lab's `directory`, pins in its bpf/."""
         self.id = gateway_id
+        self.mesh = mesh
         self.underlay = f"192.0.2.{number}"
         self.mac = f"02:00:00:00:01:{number:02x}"
         self.pins = directory / "bpf"

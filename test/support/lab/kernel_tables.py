@@ -14,17 +14,17 @@ def _bytes(values):
 
 class KernelTables:
     def __init__(self, gateway):
-        self._directory = gateway.pins
+        self._directory = gateway.pins / gateway.mesh / gateway.id
 
     def pin(self, name):
         """The pin of a map; names carry the ABI's version."""
-        found = [path for path in self._directory.rglob(f"v*-{name}") if path.is_file()]
+        found = list(self._directory.glob(f"v*-{name}"))
         if len(found) != 1:
             raise AssertionError(f"{len(found)} pins of {name} below {self._directory}: {found}")
         return found[0]
 
     def any_pins(self):
-        return any(path.is_file() for path in self._directory.rglob("*"))
+        return self._directory.exists()
 
     def rows(self, *how):
         """[(key bytes, value bytes)] of a map, named as bpftool does: "pinned", PATH or "id", NUMBER."""

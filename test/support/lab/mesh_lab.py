@@ -19,6 +19,7 @@ from .policy import Policy
 from .site_host import SiteHost
 from .stock_peer import StockPeer
 from .underlay import Underlay
+from .wait import until
 
 MESH = "lab"
 SEGMENT = "corp"
@@ -65,6 +66,15 @@ class MeshLab:
         self.found()
         self.gateway.start(ready=False)
         self.adopt(self.base_policy())
+        self.settle()
+
+    def settle(self):
+        """Waits until all hosts reach each other: the first packets of a way only have its neighbours resolved."""
+        hosts = (self.host_a, self.host_b, self.host_c)
+        for host in hosts:
+            for other in set(hosts) - {host}:
+                for address in (other.address4, other.address6):
+                    until(f"{host.namespace} reaches {address}", lambda: host.ping(address, 1, wait=0.3) == 1, 15)
 
     def found(self):
         """Makes the authority and the gateway's state; starts nothing."""

@@ -54,8 +54,11 @@ def link(left, left_device, right, right_device):
     checksums leave both ends, for XDP neither fills in nor understands partial ones."""
     run("ip", "link", "add", left_device, "netns", left.name, "type", "veth",
         "peer", "name", right_device, "netns", right.name)
-    for namespace, device in ((left, left_device), (right, right_device)):
+    ends = ((left, left_device), (right, right_device))
+    # Before either end is up: a veth learns when it opens whether its peer takes redirected frames.
+    for namespace, device in ends:
         namespace.run("ethtool", "-K", device, "gro", "on", "tx", "off")
+    for namespace, device in ends:
         namespace.ip("link", "set", "dev", device, "up")
 
 
