@@ -155,6 +155,7 @@ def test_a_peer_that_is_let_in_again_is_served_again(gw, lab):
 
 
 def test_an_older_serial_is_refused_and_nothing_changes(gw, lab):
+    lab.adopt(lab.base_policy().revoking("c"))
     before = place(gw)
     older = lab.authority.edition(lab.base_policy())  # serial 1 once more
     with UdpFlow(lab.host_b.namespace, lab.host_a.namespace, A4) as flow:
@@ -162,7 +163,7 @@ def test_an_older_serial_is_refused_and_nothing_changes(gw, lab):
         done = gw.cli("apply", older, check=False)
         flow.wait_received(50)
     assert done.returncode == 5
-    assert "snapshot.rollback" in done.stderr or "snapshot.equivocation" in done.stderr
+    assert "snapshot.rollback" in done.stderr
     assert place(gw) == before
     assert flow.stop().lost == 0
 
@@ -184,11 +185,11 @@ def test_a_snapshot_of_a_stranger_is_refused(gw, lab, tmp_path):
     run(gw.postern, "keygen", key)
     done = gw.cli("apply", lab.edition(lab.base_policy().revoking("b"), key=key), check=False)
     assert done.returncode == 5
-    assert "snapshot.threshold" in done.stderr or "snapshot.signature" in done.stderr
+    assert "snapshot.threshold" in done.stderr
     assert place(gw) == before
 
 
-def test_a_segment_that_two_owners_claim_is_refused_when_the_policy_is_compiled(gw, lab, tmp_path):
+def test_a_prefix_that_two_owners_claim_is_refused_when_the_policy_is_compiled(gw, lab, tmp_path):
     def claim(tree):
         tree["prefixes"].append({"segment": "corp", "prefix": "10.2.0.0/24", "owner": {"peer": "c"},
                                  "class": "site-c"})

@@ -2,7 +2,7 @@
 """Bad input is refused with place and remedy, the exit code that scripts rely on, and nothing changed."""
 
 import json
-import pathlib
+import socket
 
 import pytest
 
@@ -71,23 +71,20 @@ def test_a_properly_signed_snapshot_with_a_fault_is_refused(lab, gw, signer, fol
     file = tmp_path / "snapshot.json"
     file.write_bytes(signer.seal(SIGNED[fault](following)))
     done = gw.cli("apply", file, check=False)
-    assert done.returncode in (5, 6), done.stderr
-    assert done.returncode == 5 or "ownership" in done.stderr
-    assert "[snapshot." in done.stderr or "[json." in done.stderr or "[wire." in done.stderr, done.stderr
+    assert done.returncode == 5, done.stderr
+    assert "[snapshot." in done.stderr or "[json." in done.stderr, done.stderr
     assert place(gw) == before
     assert lab.host_b.ping(A4, 1) == 1
 
 
 def test_two_owners_of_one_prefix_are_an_ownership_conflict(lab, gw, signer, following, tmp_path):
     before = place(gw)
-    twice = [*following["prefixes"],
-             change(next(p for p in following["prefixes"] if p["owner"] == {"peer": "b"}), owner={"peer": "c"})]
-    order = sorted(twice, key=lambda row: (row["segment"], row["prefix"]))
-    for prefixes in (twice, order):
-        file = tmp_path / "snapshot.json"
-        file.write_bytes(signer.seal(canonical(change(following, prefixes=prefixes))))
-        done = gw.cli("apply", file, check=False)
-        assert done.returncode in (5, 6), done.stderr
+    rival = change(next(row for row in following["prefixes"] if row["owner"] == {"peer": "b"}), owner={"peer": "c"})
+    file = tmp_path / "snapshot.json"
+    file.write_bytes(signer.seal(canonical(change(following, prefixes=[*following["prefixes"], rival]))))
+    done = gw.cli("apply", file, check=False)
+    assert done.returncode == 6
+    assert rival["prefix"] in done.stderr and "snapshot.ownership" in done.stderr
     assert place(gw) == before
 
 
@@ -96,7 +93,7 @@ def test_the_signer_of_these_tests_is_one_that_the_agent_accepts(lab, gw, signer
     file = tmp_path / "snapshot.json"
     file.write_bytes(signer.seal(canonical(following)))
     assert gw.apply(file)["serial"] == following["serial"]
-    lab.snapshot, lab.policy = file, None
+    lab.policy = None
     lab.snapshot = lab.authority.directory / f"applied-{following['serial']}.json"
     lab.snapshot.write_bytes(file.read_bytes())
 
@@ -106,7 +103,7 @@ def test_a_signature_of_another_domain_is_none(gw, signer, following, tmp_path):
     file.write_bytes(signer.seal(canonical(following), domain=b"postern/event/v1"))
     done = gw.cli("apply", file, check=False)
     assert done.returncode == 5
-    assert "snapshot.signature" in done.stderr or "snapshot.threshold" in done.stderr
+    assert "snapshot.signature" in done.stderr
 
 
 def flip(data, at):
@@ -210,9 +207,10 @@ def test_a_missing_interface_is_named_with_those_that_exist(lab, gw, tmp_path):
     assert "site7" in done.stderr and "site0" in done.stderr and "netdev.interface_missing" in done.stderr
 
 
-def test_an_absent_config_is_exit_4_and_an_absent_agent_exit_3(gw, tmp_path):
-    missing = pathlib.Path(tmp_path / "none.yaml")
-    assert run(gw.posternd, "--config", missing, check=False).returncode in (1, 4)
+def test_an_absent_config_is_named_and_an_absent_agent_is_exit_3(gw, tmp_path):
+    done = run(gw.posternd, "--config", tmp_path / "none.yaml", check=False)
+    assert done.returncode == 1
+    assert "none.yaml" in done.stderr
     done = run(gw.postern, "--socket", tmp_path / "none.sock", "status", check=False)
     assert done.returncode == 3
     assert "none.sock" in done.stderr
@@ -224,7 +222,6 @@ def test_a_usage_error_is_exit_2(gw):
 
 
 def test_the_control_socket_survives_garbage(gw, lab):
-    import socket
     for garbage in (b"", b"\n", b"GET / HTTP/1.1\r\n\r\n", b"{" * 100_000 + b"\n", bytes(range(256)),
                     b'{"arguments":{},"body_bytes":9007199254740993,"command":"apply"}\n',
                     b'{"arguments":{},"body_bytes":0,"command":"explode"}\n'):

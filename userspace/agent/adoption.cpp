@@ -59,6 +59,7 @@ Result<dataplane::SwapReport> Adoption::apply(std::string_view file, const datap
   }
 
   Result<dataplane::SwapReport> swapped = serve(*candidate, std::move(*compiled));
+  obstacle_ = swapped ? "" : swapped.error().message();
   if (swapped) {
     durations_.observe(static_cast<double>(parts_.clock.monotonic_ns() - begun_ns) / kNsPerSecond);
     return swapped;
@@ -68,6 +69,12 @@ Result<dataplane::SwapReport> Adoption::apply(std::string_view file, const datap
 }
 
 Result<dataplane::SwapReport> Adoption::redo(const dataplane::Site& site) {
+  Result<dataplane::SwapReport> swapped = try_redo(site);
+  obstacle_ = swapped ? "" : swapped.error().message();
+  return swapped;
+}
+
+Result<dataplane::SwapReport> Adoption::try_redo(const dataplane::Site& site) {
   Result<authority::Candidate> candidate = at(Stage::verify, read_adopted());
   if (!candidate) return pass_on(std::move(candidate));
   Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(*candidate, site));

@@ -57,10 +57,13 @@ class Adoption {
   // What the kernel serves, as far as this agent put it or found it there.
   const std::optional<Served>& served() const { return served_; }
   bool is_in_force() const;
+  // Why the adopted snapshot is not in force; "" when nothing has failed since it was.
+  const std::string& obstacle() const { return obstacle_; }
   const StageFailures& failures() const { return failures_; }
   const observe::DurationHistogram& durations() const { return durations_; }
 
  private:
+  Result<dataplane::SwapReport> try_redo(const dataplane::Site& site);
   Result<authority::Root> trusted_root(const std::filesystem::path& trust_anchor) const;
   Result<authority::Candidate> read_adopted() const;
   Result<dataplane::Compiled> compile_for(const authority::Candidate& candidate, dataplane::Site site) const;
@@ -78,6 +81,7 @@ class Adoption {
   AdoptionParts parts_;
   std::string mesh_;
   std::optional<Served> served_;
+  std::string obstacle_;
   StageFailures failures_;
   observe::DurationHistogram durations_;
 };

@@ -8,7 +8,7 @@
 #include <csignal>
 
 #include "agent/errors.h"
-#include "agent/service_manager.h"
+#include "agent/supervisor.h"
 #include "agent/status_report.h"
 #include "wire/json.h"
 
@@ -105,7 +105,7 @@ void Daemon::wait_for_signal() {
     if (error) return;
     if (signal != SIGHUP) {
       log_.info("stopping on {}; forwarding goes on", signal == SIGTERM ? "SIGTERM" : "SIGINT");
-      tell_service_manager("STOPPING=1");
+      tell_supervisor("STOPPING=1");
       io_.stop();
       return;
     }
@@ -136,11 +136,16 @@ void Daemon::publish() {
 }
 
 void Daemon::announce_ready() {
-  const std::optional<Served>& served = gateway_->adoption().served();
-  const dataplane::SwapReport& swap = gateway_->last_swap();
-  log_.info("ready: serial {} generation {} {}", served ? served->serial.value : 0,
-            gateway_->foundation().generations->active().value, swap.changed ? "swapped" : "zero_diff");
-  tell_service_manager("READY=1");
+  const std::uint64_t generation = gateway_->foundation().generations->active().value;
+  const observe::Health health = gateway_->health();
+  if (health.ready) {
+    log_.info("ready: serial {} generation {} {}", gateway_->adoption().served()->serial.value, generation,
+              gateway_->last_swap().changed ? "swapped" : "zero_diff");
+  } else {
+    log_.warn("serving generation {}, but not ready:", generation);
+    gateway_->tick();
+  }
+  tell_supervisor("READY=1");
 }
 
 Result<> Daemon::run() {

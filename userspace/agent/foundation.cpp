@@ -75,8 +75,9 @@ Result<> Foundation::compare_tables() {
   if (!active) return tl::unexpected(active.error());
   for (const auto& [key_of_port, port] : active->ports)
     kernel_slots.emplace(key_of_port.ifindex, port.slot);
-  return check_serial(Serial(active->gateway.serial),
-                      adopted ? std::optional<Serial>(adopted->serial) : std::nullopt);
+  kernel_serial = Serial(active->gateway.serial);
+  kernel_open = active->gateway.open != 0;
+  return check_serial(kernel_serial, adopted ? std::optional<Serial>(adopted->serial) : std::nullopt);
 }
 
 }  // namespace postern::agent

@@ -36,7 +36,11 @@ class Foundation {
   Lineage lineage;
   std::unique_ptr<dataplane::Plane> plane;
   std::optional<dataplane::Generations> generations;
-  std::map<IfIndex, std::uint16_t> kernel_slots;  // counter slots of the active generation's ports
+  // What the kernel served when this agent came: counter slots of its ports, serial (0 for none), open or
+  // closed.
+  std::map<IfIndex, std::uint16_t> kernel_slots;
+  Serial kernel_serial;
+  bool kernel_open = false;
   std::optional<wire::SecretKey> key;
   std::optional<ledger::Stream> stream;
   std::unique_ptr<dataplane::Netdev> netdev;

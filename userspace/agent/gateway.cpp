@@ -93,8 +93,6 @@ Result<dataplane::SwapReport> Gateway::apply(std::string_view file) {
                swap->generation.value);
   } else {
     log_->warn("apply: {}", swap.error().message());
-    if (base_->lineage.authority.adopted && !adoption_.is_in_force())
-      adoption_problem_ = swap.error().message();
   }
   return swap;
 }
@@ -106,16 +104,12 @@ Result<dataplane::SwapReport> Gateway::redo(const config::Config& config, const 
     return nothing;
   }
   Result<dataplane::SwapReport> swap = adoption_.redo(site_of(config, interfaces));
-  if (swap)
-    note(*swap);
-  else
-    adoption_problem_ = swap.error().message();
+  if (swap) note(*swap);
   return swap;
 }
 
 void Gateway::note(const dataplane::SwapReport& swap) {
   last_swap_ = swap;
-  adoption_problem_.clear();
   if (const Result<> pruned = adoption_.prune(); !pruned)
     log_->warn("old snapshot files stay: {}", pruned.error().message());
 }
@@ -243,7 +237,7 @@ void Gateway::add_authority_problems(std::vector<std::string>& problems) const {
   }
   if (!adoption_.is_in_force()) {
     problems.push_back("serial " + std::to_string(adopted->serial.value) +
-                       " is adopted but not in force: " + adoption_problem_);
+                       " is adopted but not in force: " + adoption_.obstacle());
   }
   const std::optional<Served>& served = adoption_.served();
   if (served && served->expires <= clock_->now_utc()) {

@@ -74,7 +74,6 @@ class Gateway {
   Neighbours neighbours_;
   Alarms alarms_;
   dataplane::SwapReport last_swap_;
-  std::string adoption_problem_;  // why the adopted snapshot is not in force
   bool backstop_intact_ = false;
   unsigned checks_until_retry_ = 0;
 };

@@ -98,7 +98,7 @@ wire::Json status_report(const Gateway& gateway, const observe::Health& health,
        {"problems", std::move(problems)},
        {"snapshot", snapshot_json(gateway)},
        {"generation", number(gateway.foundation().generations->active().value)},
-       {"open", served && served->open},
+       {"open", served ? served->open : gateway.foundation().kernel_open},
        {"interfaces", interfaces_json(gateway.interfaces())},
        {"peers", number(served ? served->peers : 0)},
        {"prefixes", number(served ? served->prefixes : 0)},
@@ -123,6 +123,7 @@ observe::Observation observation(const Gateway& gateway) {
   if (const auto drops = dataplane::read_drops(*base.plane)) seen.drops = *drops;
 
   if (base.lineage.authority.adopted) seen.adopted_serial = base.lineage.authority.adopted->serial;
+  seen.active_serial = base.kernel_serial;
   if (const std::optional<Served>& served = gateway.adoption().served()) {
     seen.active_serial = served->serial;
     seen.expires = served->expires;

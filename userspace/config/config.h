@@ -30,7 +30,7 @@ struct Interface {
 };
 
 struct Config {
-  std::string mesh;     // both name the pins and must match the snapshot: [a-z0-9][a-z0-9-]{0,62}
+  std::string mesh;  // both name the pins and must match the snapshot: [a-z0-9][a-z0-9-]{0,62}
   std::string gateway;
   std::filesystem::path state = "/var/lib/postern";
   std::filesystem::path pins = "/sys/fs/bpf/postern";
@@ -38,7 +38,7 @@ struct Config {
   std::optional<Endpoint> http = Endpoint{*IpAddress::parse("127.0.0.1"), 9479};  // none: `http: off`
   std::filesystem::path root = "/etc/postern/root.json";  // trust anchor, for the first adoption only
   std::uint16_t tunnel_port = 4789;
-  bool generic_xdp = false;  // allow the slow mode where the driver has no native XDP
+  bool generic_xdp = false;           // allow the slow mode where the driver has no native XDP
   std::vector<Interface> interfaces;  // at least one of each role, names unique
 
   friend bool operator==(const Config&, const Config&) = default;

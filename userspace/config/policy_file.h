@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The YAML policy that people write, as a checked tree with its positions (SPEC 6.2; example in config/policy.yaml).
-// authority/policy.h turns it into a snapshot.
+// The YAML policy that people write, as a checked tree with its positions (SPEC 6.2; example in
+// config/policy.yaml). authority/policy.h turns it into a snapshot.
 #pragma once
 
 #include <cstdint>

@@ -39,6 +39,7 @@ struct YamlNode {
 std::string place_of(std::string_view origin, int line, int column);
 
 // Fails with errc::too_large, syntax or duplicate_key; contexts begin with the place.
-Result<YamlNode> parse_yaml(std::string_view text, std::string_view origin, std::size_t limit_bytes);
+Result<YamlNode> parse_yaml(std::string_view text, std::string_view origin, std::size_t limit_bytes,
+                            std::size_t limit_nodes = kMaxYamlNodes);
 
 }  // namespace postern::config

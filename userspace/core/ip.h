@@ -11,11 +11,12 @@
 
 namespace postern {
 
-// IPv4 or IPv6. Bytes are in network order; IPv4 is kept v4-mapped (::ffff:a.b.c.d), as the kernel tables have it.
+// IPv4 or IPv6. Bytes are in network order; IPv4 is kept v4-mapped (::ffff:a.b.c.d), as the kernel tables
+// have it.
 struct IpAddress {
   std::array<std::uint8_t, 16> bytes{};
 
-  friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
+  friend auto operator<=>(const IpAddress&, const IpAddress&) = default;  // NOLINT(modernize-use-nullptr)
 
   bool is_v4() const;
   bool is_unspecified() const;  // 0.0.0.0 or ::
@@ -33,7 +34,7 @@ struct IpPrefix {
   IpAddress address;
   std::uint8_t length = 0;
 
-  friend auto operator<=>(const IpPrefix&, const IpPrefix&) = default;
+  friend auto operator<=>(const IpPrefix&, const IpPrefix&) = default;  // NOLINT(modernize-use-nullptr)
 
   bool is_v4() const { return address.is_v4(); }
   int max_length() const { return is_v4() ? 32 : 128; }
@@ -50,7 +51,7 @@ struct IpPrefix {
 struct MacAddress {
   std::array<std::uint8_t, 6> bytes{};
 
-  friend auto operator<=>(const MacAddress&, const MacAddress&) = default;
+  friend auto operator<=>(const MacAddress&, const MacAddress&) = default;  // NOLINT(modernize-use-nullptr)
 
   bool is_unicast() const { return (bytes[0] & 1) == 0 && *this != MacAddress{}; }
   std::string text() const;
@@ -63,7 +64,7 @@ struct Endpoint {
   IpAddress address;
   std::uint16_t port = 0;
 
-  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;
+  friend auto operator<=>(const Endpoint&, const Endpoint&) = default;  // NOLINT(modernize-use-nullptr)
 
   std::string text() const;
   static std::optional<Endpoint> parse(std::string_view text);

@@ -18,7 +18,7 @@ struct Strong {
   constexpr Strong() = default;
   explicit constexpr Strong(Rep v) : value(v) {}
 
-  friend constexpr auto operator<=>(const Strong&, const Strong&) = default;
+  friend constexpr auto operator<=>(const Strong&, const Strong&) = default;  // NOLINT(modernize-use-nullptr)
 
   constexpr Strong next() const { return Strong(static_cast<Rep>(value + 1)); }
 };

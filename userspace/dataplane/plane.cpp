@@ -41,10 +41,10 @@ const std::string kVersionPrefix = "v" + std::to_string(PT_ABI_VERSION) + "-";
 constexpr std::string_view kTakeDown =
     "; to start afresh take the data path down with `posternd --detach` and start again";
 
-struct SkeletonDeleter {
-  void operator()(gateway_bpf* skeleton) const { gateway_bpf::destroy(skeleton); }
+struct ObjectDeleter {
+  void operator()(bpf_object* object) const { ::bpf_object__close(object); }
 };
-using Skeleton = std::unique_ptr<gateway_bpf, SkeletonDeleter>;
+using Object = std::unique_ptr<bpf_object, ObjectDeleter>;
 using Descriptors = std::map<std::string, UniqueFd, std::less<>>;
 
 class LoadedPlane final : public Plane {
@@ -67,30 +67,34 @@ class LoadedPlane final : public Plane {
   bool taken_over_;
 };
 
-Result<Skeleton> open_skeleton() {
+// Of the generated skeleton only its bytes are used: maps and programs are looked up by their names.
+Result<Object> open_object() {
   const KernelLog log;
-  Skeleton skeleton(gateway_bpf::open());
-  if (!skeleton) return kernel_error(errc::load, "cannot open the built-in BPF object" + log.suffix(), errno);
+  std::size_t size_bytes = 0;
+  const void* bytes = ::gateway_bpf__elf_bytes(&size_bytes);
+  LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = "gateway");
+  Object object(::bpf_object__open_mem(bytes, size_bytes, &options));
+  if (!object) return kernel_error(errc::load, "cannot open the built-in BPF object" + log.suffix(), errno);
   for (const char* name : kPrograms) {
-    if (::bpf_object__find_program_by_name(skeleton->obj, name) == nullptr) {
+    if (::bpf_object__find_program_by_name(object.get(), name) == nullptr) {
       return fail(errc::load, std::string("the built-in BPF object has no program ") + name);
     }
   }
-  return skeleton;
+  return object;
 }
 
-std::vector<bpf_map*> tables_of(const gateway_bpf& skeleton) {
+std::vector<bpf_map*> tables_of(const bpf_object& object) {
   std::vector<bpf_map*> out;
   bpf_map* map = nullptr;
-  bpf_object__for_each_map(map, skeleton.obj) {
+  bpf_object__for_each_map(map, &object) {
     if (!::bpf_map__is_internal(map)) out.push_back(map);
   }
   return out;
 }
 
-Result<> load(gateway_bpf& skeleton) {
+Result<> load(bpf_object& object) {
   const KernelLog log;
-  const int error = gateway_bpf::load(&skeleton);
+  const int error = ::bpf_object__load(&object);
   if (error == 0) return {};
   return kernel_error(
       errc::load,
@@ -104,9 +108,9 @@ Result<UniqueFd> duplicate(int fd) {
   return copy;
 }
 
-Result<Descriptors> loaded_maps(const gateway_bpf& skeleton) {
+Result<Descriptors> loaded_maps(const bpf_object& object) {
   Descriptors out;
-  for (const bpf_map* map : tables_of(skeleton)) {
+  for (const bpf_map* map : tables_of(object)) {
     Result<UniqueFd> fd = duplicate(::bpf_map__fd(map));
     if (!fd) return pass_on(std::move(fd));
     out.emplace(::bpf_map__name(map), std::move(*fd));
@@ -114,22 +118,21 @@ Result<Descriptors> loaded_maps(const gateway_bpf& skeleton) {
   return out;
 }
 
-Result<Descriptors> loaded_programs(const gateway_bpf& skeleton) {
+Result<Descriptors> loaded_programs(const bpf_object& object) {
   Descriptors out;
   for (const char* name : kPrograms) {
-    Result<UniqueFd> fd =
-        duplicate(::bpf_program__fd(::bpf_object__find_program_by_name(skeleton.obj, name)));
+    Result<UniqueFd> fd = duplicate(::bpf_program__fd(::bpf_object__find_program_by_name(&object, name)));
     if (!fd) return pass_on(std::move(fd));
     out.emplace(name, std::move(*fd));
   }
   return out;
 }
 
-Result<std::unique_ptr<Plane>> load_anew(gateway_bpf& skeleton, const PinDirectory* pins) {
-  if (Result<> done = load(skeleton); !done) return pass_on(std::move(done));
-  Result<Descriptors> maps = loaded_maps(skeleton);
+Result<std::unique_ptr<Plane>> load_anew(bpf_object& object, const PinDirectory* pins) {
+  if (Result<> done = load(object); !done) return pass_on(std::move(done));
+  Result<Descriptors> maps = loaded_maps(object);
   if (!maps) return pass_on(std::move(maps));
-  Result<Descriptors> programs = loaded_programs(skeleton);
+  Result<Descriptors> programs = loaded_programs(object);
   if (!programs) return pass_on(std::move(programs));
   if (pins != nullptr) {
     std::vector<std::pair<std::string, int>> set;
@@ -212,9 +215,9 @@ Result<bool> same_code(int a, int b) {
   return std::memcmp(infos[0].tag, infos[1].tag, sizeof infos[0].tag) == 0;
 }
 
-Result<Descriptors> reuse_maps(const gateway_bpf& skeleton, const PinDirectory& pins) {
+Result<Descriptors> reuse_maps(const bpf_object& object, const PinDirectory& pins) {
   Descriptors out;
-  for (bpf_map* map : tables_of(skeleton)) {
+  for (bpf_map* map : tables_of(object)) {
     Result<UniqueFd> fd = pins.get(kVersionPrefix + ::bpf_map__name(map));
     if (!fd) return pass_on(std::move(fd));
     if (Result<> checked = check_layout(map, fd->get()); !checked) return pass_on(std::move(checked));
@@ -227,13 +230,13 @@ Result<Descriptors> reuse_maps(const gateway_bpf& skeleton, const PinDirectory& 
   return out;
 }
 
-Result<std::unique_ptr<Plane>> take_over(gateway_bpf& skeleton, const PinDirectory& pins,
+Result<std::unique_ptr<Plane>> take_over(bpf_object& object, const PinDirectory& pins,
                                          const std::vector<std::string>& names) {
-  if (Result<> whole = check_set(pins, names, tables_of(skeleton)); !whole) return pass_on(std::move(whole));
-  Result<Descriptors> maps = reuse_maps(skeleton, pins);
+  if (Result<> whole = check_set(pins, names, tables_of(object)); !whole) return pass_on(std::move(whole));
+  Result<Descriptors> maps = reuse_maps(object, pins);
   if (!maps) return pass_on(std::move(maps));
-  if (Result<> done = load(skeleton); !done) return pass_on(std::move(done));
-  Result<Descriptors> programs = loaded_programs(skeleton);
+  if (Result<> done = load(object); !done) return pass_on(std::move(done));
+  Result<Descriptors> programs = loaded_programs(object);
   if (!programs) return pass_on(std::move(programs));
   for (auto& [name, fresh] : *programs) {
     const std::string pin = kVersionPrefix + name;
@@ -259,16 +262,16 @@ Result<std::unique_ptr<Plane>> Plane::open(const std::filesystem::path& director
   if (!pins) return pass_on(std::move(pins));
   Result<std::vector<std::string>> names = pins->names();
   if (!names) return pass_on(std::move(names));
-  Result<Skeleton> skeleton = open_skeleton();
-  if (!skeleton) return pass_on(std::move(skeleton));
-  if (names->empty()) return load_anew(**skeleton, &*pins);
-  return take_over(**skeleton, *pins, *names);
+  Result<Object> object = open_object();
+  if (!object) return pass_on(std::move(object));
+  if (names->empty()) return load_anew(**object, &*pins);
+  return take_over(**object, *pins, *names);
 }
 
 Result<std::unique_ptr<Plane>> Plane::open_unpinned() {
-  Result<Skeleton> skeleton = open_skeleton();
-  if (!skeleton) return pass_on(std::move(skeleton));
-  return load_anew(**skeleton, nullptr);
+  Result<Object> object = open_object();
+  if (!object) return pass_on(std::move(object));
+  return load_anew(**object, nullptr);
 }
 
 Result<> Plane::unpin(const std::filesystem::path& directory) {

@@ -126,8 +126,8 @@ const Json& Fields::any(std::string_view key) {
   return value == nullptr ? kNull : *value;
 }
 
-void Fields::reject(std::string_view key, std::string why) {
-  if (!error_) error_ = Error{errc::field_invalid, path_of(key) + " " + why};
+void Fields::reject(std::string_view key, std::string_view why) {
+  if (!error_) error_ = Error{errc::field_invalid, path_of(key).append(" ").append(why)};
 }
 
 void Fields::adopt(Error error) {

@@ -34,7 +34,7 @@ class Fields {
   const Json* optional(std::string_view key);
 
   // Records an error about `key` of this object, unless one is recorded already.
-  void reject(std::string_view key, std::string why);
+  void reject(std::string_view key, std::string_view why);
   void adopt(Error error);
 
   std::string path() const;

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
-#include <new>
 
 #include "core/file.h"
 #include "core/unique_fd.h"
@@ -107,7 +107,7 @@ void SecretKey::Wiped::operator()(std::uint8_t* secret) const {
 SecretKey::SecretKey() {
   sodium_ready();
   secret_.reset(static_cast<std::uint8_t*>(::sodium_malloc(crypto_sign_SECRETKEYBYTES)));
-  if (!secret_) throw std::bad_alloc();
+  if (!secret_) std::abort();  // out of memory, as operator new would have it
 }
 
 SecretKey SecretKey::generate() {

@@ -31,7 +31,7 @@ using Signature = std::array<std::uint8_t, 64>;
 struct PublicKey {
   std::array<std::uint8_t, 32> bytes{};
 
-  friend auto operator<=>(const PublicKey&, const PublicKey&) = default;
+  friend auto operator<=>(const PublicKey&, const PublicKey&) = default;  // NOLINT(modernize-use-nullptr)
 
   std::string id() const;    // hex BLAKE2b-256 of the bytes; recomputed, never believed
   std::string text() const;  // base64

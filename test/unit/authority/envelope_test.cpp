@@ -60,7 +60,7 @@ TEST_CASE("a file that departs from the one form of an envelope is refused with 
     return open_envelope(text.replace(at, from.size(), to));
   };
   const std::string id = key.public_key().id();
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& change : std::vector<std::pair<std::string, std::string>>{
            {"{\"signatures\"", " {\"signatures\""},
            {"\"signatures\":[", "\"signatures\": ["},
            {"\"signatures\"", "\"Signatures\""},
@@ -76,8 +76,8 @@ TEST_CASE("a file that departs from the one form of an envelope is refused with 
            {"],\"signed\":{", "],\"signed\":["},
            {"],\"signed\":{", "],\"signed\": {"},
        }) {
-    CAPTURE(to);
-    CHECK(outcome(broken(from, to)) == "snapshot.envelope");
+    CAPTURE(change.second);
+    CHECK(outcome(broken(change.first, change.second)) == "snapshot.envelope");
   }
   CHECK(outcome(open_envelope(good + "\n")) == "snapshot.envelope");
   CHECK(outcome(open_envelope(good + "}x")) == "snapshot.envelope");

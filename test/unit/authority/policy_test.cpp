@@ -98,7 +98,7 @@ TEST_CASE("a mistake is named with the line of the entry that holds it") {
 }
 
 TEST_CASE("mistakes in a policy end with the exit code for invalid config") {
-  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+  for (const auto& change : std::vector<std::pair<std::string, std::string>>{
            {"mesh: demo", "mesh: Demo"},
            {"id: blue, vni", "id: Blue, vni"},
            {"threshold: 1", "threshold: 2"},
@@ -116,8 +116,8 @@ TEST_CASE("mistakes in a policy end with the exit code for invalid config") {
            {"protocol: tcp, ports", "protocol: icmp, ports"},
            {"protocol: icmp, types", "protocol: udp, types"},
        }) {
-    CAPTURE(to);
-    const Result<Snapshot> result = replaced(from, to);
+    CAPTURE(change.second);
+    const Result<Snapshot> result = replaced(change.first, change.second);
     CHECK(outcome(result) == "policy.invalid");
     REQUIRE_FALSE(result);
     CHECK(exit_code(result.error().code.kind) == 4);

@@ -78,14 +78,16 @@ TEST_CASE("the payload spells things as the document's grammar has them") {
 
 TEST_CASE("every member of the document but the optional ones is required") {
   const Json json = sample_json();
-  for (const auto& [key, value] : *json.as_object()) {
+  for (const auto& member : *json.as_object()) {
+    const std::string& key = member.first;
     CAPTURE(key);
     CHECK(outcome(parsed(without(json, key))) == "json.field_missing");
   }
   for (const std::string_view list :
        {"gateways", "peers", "prefixes", "resources", "tombstones", "epoch_floors", "classes"}) {
     const Json first = json.find(list)->as_array()->front();
-    for (const auto& [key, value] : *first.as_object()) {
+    for (const auto& member : *first.as_object()) {
+      const std::string& key = member.first;
       CAPTURE(list);
       CAPTURE(key);
       Json changed = json;
@@ -195,9 +197,9 @@ TEST_CASE("values of a wrong form or type are refused") {
       {R"("classes":[{"id":"site-a"})", R"("classes":["site-a")"},
       {R"("mesh":"demo")", R"("mesh":["demo"])"},
   };
-  for (const auto& [from, to] : changes) {
-    CAPTURE(to);
-    CHECK(outcome(replaced(from, to)) == "json.field_invalid");
+  for (const auto& change : changes) {
+    CAPTURE(change.second);
+    CHECK(outcome(replaced(change.first, change.second)) == "json.field_invalid");
   }
 }
 

@@ -111,29 +111,29 @@ TEST_CASE("bad values are refused with place, what was found and what was expect
   CHECK(context(with("tunnel: {port: 70000}\n")) ==
         "p.yaml:6:16: found \"70000\", expected a whole number from 1 to 65535");
   for (const std::string_view line : {"http: 127.0.0.1\n",
-                           "http: localhost:80\n",
-                           "http: 127.0.0.1:0\n",
-                           "http: [127.0.0.1]\n",
-                           "state: relative\n",
-                           "state: [a]\n",
-                           "state:\n",
-                           "state: ~\n",
-                           "pins: \"\"\n",
-                           "socket: run/x\n",
-                           "root: .\n",
-                           "tunnel: 4789\n",
-                           "tunnel: {port: 0}\n",
-                           "tunnel: {port: 0x10}\n",
-                           "tunnel: {port: 04789}\n",
-                           "tunnel: {port: -1}\n",
-                           "tunnel: {port: \"4789\"}\n",
-                           "tunnel: {port: 4789.0}\n",
-                           "tunnel: {port: []}\n",
-                           "xdp: {generic: yes}\n",
-                           "xdp: {generic: on}\n",
-                           "xdp: {generic: \"true\"}\n",
-                           "xdp: {generic: 1}\n",
-                           "xdp: true\n"}) {
+                                      "http: localhost:80\n",
+                                      "http: 127.0.0.1:0\n",
+                                      "http: [127.0.0.1]\n",
+                                      "state: relative\n",
+                                      "state: [a]\n",
+                                      "state:\n",
+                                      "state: ~\n",
+                                      "pins: \"\"\n",
+                                      "socket: run/x\n",
+                                      "root: .\n",
+                                      "tunnel: 4789\n",
+                                      "tunnel: {port: 0}\n",
+                                      "tunnel: {port: 0x10}\n",
+                                      "tunnel: {port: 04789}\n",
+                                      "tunnel: {port: -1}\n",
+                                      "tunnel: {port: \"4789\"}\n",
+                                      "tunnel: {port: 4789.0}\n",
+                                      "tunnel: {port: []}\n",
+                                      "xdp: {generic: yes}\n",
+                                      "xdp: {generic: on}\n",
+                                      "xdp: {generic: \"true\"}\n",
+                                      "xdp: {generic: 1}\n",
+                                      "xdp: true\n"}) {
     CAPTURE(line);
     CHECK(outcome(with(line)) == "config.bad_value");
     CHECK(says(with(line), "p.yaml:6:"));
@@ -151,7 +151,8 @@ TEST_CASE("names of mesh and gateway keep to the form that paths and pins need")
 }
 
 TEST_CASE("interface names that Linux refuses are refused here") {
-  for (const std::string_view bad : {"\"\"", "a/b", "\"a b\"", "abcdefghijklmnop", ".", "..", "a:b", "\"a\\n\""}) {
+  for (const std::string_view bad :
+       {"\"\"", "a/b", "\"a b\"", "abcdefghijklmnop", ".", "..", "a:b", "\"a\\n\""}) {
     CAPTURE(bad);
     CHECK(outcome(parsed(replaced("eth0", bad))) == "config.bad_value");
   }

@@ -88,34 +88,35 @@ TEST_CASE("the optional lists may be left out") {
 
 TEST_CASE("missing keys are refused at every level") {
   for (const std::string_view key : {"mesh: demo\n",
-                          "authority: {threshold: 1, keys: [KEY]}\n",
-                          "threshold: 1, ",
-                          ", keys: [KEY]",
-                          "id: blue, ",
-                          ", vni: 100",
-                          "id: gw1, ",
-                          "key: KEY, ",
-                          "underlay: [192.0.2.1], ",
-                          ", address: 10.1.0.1",
-                          "id: site-b, ",
-                          "addresses: [192.0.2.2], ",
-                          ", segments: [blue]",
-                          "prefix: 10.1.0.0/24, ",
-                          "owner: {gateway: gw1}, ",
-                          ", class: site-a",
-                          "number: 3, ",
-                          "candidates: [gw1], ",
-                          "from: a, ",
-                          ", to: b",
-                          ", protocol: tcp"}) {
+                                     "authority: {threshold: 1, keys: [KEY]}\n",
+                                     "threshold: 1, ",
+                                     ", keys: [KEY]",
+                                     "id: blue, ",
+                                     ", vni: 100",
+                                     "id: gw1, ",
+                                     "key: KEY, ",
+                                     "underlay: [192.0.2.1], ",
+                                     ", address: 10.1.0.1",
+                                     "id: site-b, ",
+                                     "addresses: [192.0.2.2], ",
+                                     ", segments: [blue]",
+                                     "prefix: 10.1.0.0/24, ",
+                                     "owner: {gateway: gw1}, ",
+                                     ", class: site-a",
+                                     "number: 3, ",
+                                     "candidates: [gw1], ",
+                                     "from: a, ",
+                                     ", to: b",
+                                     ", protocol: tcp"}) {
     CAPTURE(key);
     CHECK(outcome(replaced(key, "")) == "config.missing_key");
   }
 }
 
 TEST_CASE("unknown keys are refused at every level, with place and suggestion") {
-  for (const std::string_view place : {"threshold: 1", "id: blue", "id: gw1", "address: 10.1.0.1", "id: site-b",
-                            "prefix: 10.1.0.0/24", "gateway: gw1", "id: vip", "from: a"}) {
+  for (const std::string_view place :
+       {"threshold: 1", "id: blue", "id: gw1", "address: 10.1.0.1", "id: site-b", "prefix: 10.1.0.0/24",
+        "gateway: gw1", "id: vip", "from: a"}) {
     CAPTURE(place);
     CHECK(outcome(replaced(place, std::string(place) + ", surplus: 1")) == "config.unknown_key");
   }
@@ -159,9 +160,9 @@ TEST_CASE("bad values are refused at every level, with their place") {
       {"[0, 8]", "[]"},
       {"strict: true", "strict: yes"},
   };
-  for (const auto& [from, to] : changes) {
-    CAPTURE(to);
-    const Result<PolicyFile> result = replaced(from, to);
+  for (const auto& change : changes) {
+    CAPTURE(change.second);
+    const Result<PolicyFile> result = replaced(change.first, change.second);
     CHECK(outcome(result) == "config.bad_value");
     CHECK(context(result).starts_with("p.yaml:"));
   }

@@ -95,3 +95,15 @@ TEST_CASE("a file larger than the limit is refused") {
   CHECK(outcome(parse_yaml("a: 12", "f.yaml", 5)) == "ok");
   CHECK(outcome(parse_yaml("a: 123", "f.yaml", 5)) == "config.too_large");
 }
+
+TEST_CASE("a file with more values than the limit is refused, where the first one too many stands") {
+  CHECK(outcome(parse_yaml("a: 1\nb: 2\n", "f.yaml", kLimit, 3)) == "ok");
+  CHECK(outcome(parse_yaml("a: 1\nb: 2\nc: 3\n", "f.yaml", kLimit, 3)) == "config.too_large");
+  CHECK(says(parse_yaml("a: 1\nb: 2\nc: 3\n", "f.yaml", kLimit, 3), "f.yaml:3:4: more than 3 values"));
+}
+
+TEST_CASE("of two faults the first in the file is named") {
+  CHECK(outcome(parsed("a: 1\na: 2\n---\nb: [\n")) == "config.duplicate_key");
+  CHECK(says(parsed("a: *x\nb: &y 1\n"), "no valid YAML"));
+  CHECK(says(parsed("a: &y 1\nb: [\n"), "f.yaml:1:4: an anchor"));
+}

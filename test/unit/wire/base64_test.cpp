@@ -24,7 +24,7 @@ TEST_CASE("base64 comes out as RFC 4648 section 10 has it") {
 
 TEST_CASE("a second base64 spelling of the same bytes is refused") {
   for (const std::string_view bad : {"Zg", "Zg=", "Zh==", "Zm9=", "Zm9v ", " Zm9v", "Zm9v\n", "Zm-_", "=Zm9",
-                          "Z===", "====", "Zg==Zg==", "Zm9v====", "Z=g="}) {
+                                     "Z===", "====", "Zg==Zg==", "Zm9v====", "Z=g="}) {
     CAPTURE(bad);
     CHECK_FALSE(base64_decode(bad));
   }

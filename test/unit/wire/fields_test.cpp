@@ -82,7 +82,8 @@ TEST_CASE("a value of another type, or out of range, is refused with what was fo
 }
 
 TEST_CASE("a decimal count with another spelling is refused") {
-  for (const std::string_view text : {"", "00", "01", "+1", "-1", "1 ", " 1", "0x1", "18446744073709551616", "1e3"}) {
+  for (const std::string_view text :
+       {"", "00", "01", "+1", "-1", "1 ", " 1", "0x1", "18446744073709551616", "1e3"}) {
     CAPTURE(text);
     const Json object = Json::object({{"n", text}});
     Fields fields(object, "");

@@ -23,8 +23,8 @@ std::string nested(std::size_t depth) {
 }  // namespace
 
 TEST_CASE("text that is no JSON is refused") {
-  for (const std::string_view text : {"", " ", "{", "}", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "'a'", "\"a", "tru",
-                           "[1 2]", "nul", "{\"a\":1,}", "\"\\x41\"", "\"\t\"", "01"}) {
+  for (const std::string_view text : {"", " ", "{", "}", "[1,]", "{\"a\"}", "{\"a\":}", "{a:1}", "'a'", "\"a",
+                                      "tru", "[1 2]", "nul", "{\"a\":1,}", "\"\\x41\"", "\"\t\"", "01"}) {
     CAPTURE(text);
     CHECK(verdict(text) != "ok");
     CHECK(verdict(text) != "json.not_canonical");
@@ -46,7 +46,7 @@ TEST_CASE("white space, a byte order mark and trailing bytes are refused, and th
 
 TEST_CASE("bytes that are no UTF-8 are refused") {
   for (const std::string_view text : {"\"\xff\"", "\"\xc0\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"",
-                           "\"\xe2\x82\"", "\"\x80\"", "\"\xf0\x80\x80\x80\""}) {
+                                      "\"\xe2\x82\"", "\"\x80\"", "\"\xf0\x80\x80\x80\""}) {
     CAPTURE(text);
     CHECK(verdict(text) == "json.syntax");
   }
@@ -54,7 +54,7 @@ TEST_CASE("bytes that are no UTF-8 are refused") {
 
 TEST_CASE("lone surrogates are refused in either half, as value and as key") {
   for (const std::string_view text : {R"("\ud800")", R"("\udc00")", R"("\ud800\ud800")", R"("\udc00\ud800")",
-                           R"("\ud800x")", R"({"\ud800":1})", R"({"\udfff":1})"}) {
+                                      R"("\ud800x")", R"({"\ud800":1})", R"({"\udfff":1})"}) {
     CAPTURE(text);
     CHECK(verdict(text) != "ok");
   }
@@ -94,8 +94,9 @@ TEST_CASE("the error about a number says where it stands") {
 }
 
 TEST_CASE("a key that stands twice is refused, adjacent or apart, plain or escaped") {
-  for (const std::string_view text : {R"({"a":1,"a":1})", R"({"a":1,"b":2,"a":3})", R"([{"x":{"a":1,"a":2}}])",
-                           R"({"a":1,"\u0061":2})", R"({"":1,"":2})"}) {
+  for (const std::string_view text :
+       {R"({"a":1,"a":1})", R"({"a":1,"b":2,"a":3})", R"([{"x":{"a":1,"a":2}}])", R"({"a":1,"\u0061":2})",
+        R"({"":1,"":2})"}) {
     CAPTURE(text);
     CHECK(verdict(text) == "json.duplicate_key");
   }

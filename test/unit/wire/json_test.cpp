@@ -70,8 +70,9 @@ TEST_CASE("published canonical texts within the grammar come out byte for byte")
 }
 
 TEST_CASE("their inputs, sorted and spelled otherwise, are refused") {
-  for (const std::string_view text : {R"([56,{"d":true,"10":null,"1":[]}])", R"({"Unnormalized Unicode":"A\u030a"})",
-                           R"(["\/"])", R"(["\u000F"])", R"({"a":{},"A":{}})"}) {
+  for (const std::string_view text :
+       {R"([56,{"d":true,"10":null,"1":[]}])", R"({"Unnormalized Unicode":"A\u030a"})", R"(["\/"])",
+        R"(["\u000F"])", R"({"a":{},"A":{}})"}) {
     CAPTURE(text);
     CHECK(outcome(parse_canonical(text, kLimit)) == "json.not_canonical");
   }

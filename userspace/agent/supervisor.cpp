@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agent/service_manager.h"
+#include "agent/supervisor.h"
 
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -12,7 +12,7 @@
 
 namespace postern::agent {
 
-void tell_service_manager(std::string_view state) {
+void tell_supervisor(std::string_view state) {
   const char* name = std::getenv("NOTIFY_SOCKET");
   if (name == nullptr) return;
   const std::string_view path(name);
