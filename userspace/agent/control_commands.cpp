@@ -114,15 +114,20 @@ Result<wire::Json> ControlCommands::drops() const {
                        (*counts)[reason]));
   }
   Json verdicts = Json::array();
-  for (const InterfaceState& state : gateway_->interfaces().states()) {
-    Result<dataplane::VerdictCounts> of_port = dataplane::read_verdicts(plane, state.slot);
+  const auto add = [&](const std::string& interface, std::uint16_t slot) -> Result<> {
+    Result<dataplane::VerdictCounts> of_port = dataplane::read_verdicts(plane, slot);
     if (!of_port) return pass_on(std::move(of_port));
     for (unsigned verdict = 0; verdict < PT_VERDICT_COUNT; ++verdict) {
-      verdicts.push(counted(Json::object({{"interface", state.configured.name},
-                                          {"verdict", dataplane::verdict_label(verdict)}}),
-                            (*of_port)[verdict]));
+      verdicts.push(
+          counted(Json::object({{"interface", interface}, {"verdict", dataplane::verdict_label(verdict)}}),
+                  (*of_port)[verdict]));
     }
-  }
+    return {};
+  };
+  for (const InterfaceState& state : gateway_->interfaces().states())
+    if (Result<> added = add(state.configured.name, state.slot); !added) return pass_on(std::move(added));
+  Result<> added = add(std::string(dataplane::kUnknownInterface), PT_PORT_SLOT_UNKNOWN);
+  if (!added) return pass_on(std::move(added));
   return Json::object(
       {{"schema", "postern/drops/v1"}, {"drops", std::move(drops)}, {"verdicts", std::move(verdicts)}});
 }

@@ -120,6 +120,8 @@ observe::Observation observation(const Gateway& gateway) {
       interface.verdicts = *verdicts;
     seen.interfaces.push_back(std::move(interface));
   }
+  if (const auto verdicts = dataplane::read_verdicts(*base.plane, PT_PORT_SLOT_UNKNOWN))
+    seen.interfaces.push_back({std::string(dataplane::kUnknownInterface), std::nullopt, *verdicts});
   if (const auto drops = dataplane::read_drops(*base.plane)) seen.drops = *drops;
 
   if (base.lineage.authority.adopted) seen.adopted_serial = base.lineage.authority.adopted->serial;

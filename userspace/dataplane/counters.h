@@ -4,6 +4,7 @@
 
 #include <array>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "abi.h"
@@ -15,6 +16,10 @@ namespace postern::dataplane {
 
 using VerdictCounts = std::array<pt_count, PT_VERDICT_COUNT>;
 using DropCounts = std::array<pt_count, PT_DROP_REASON_COUNT>;
+
+// The name under which PT_PORT_SLOT_UNKNOWN is shown: frames of no known port, and all before the first
+// adoption.
+inline constexpr std::string_view kUnknownInterface = "unknown";
 
 Result<VerdictCounts> read_verdicts(const Plane& plane, std::uint16_t port_slot);
 Result<DropCounts> read_drops(const Plane& plane);

@@ -65,7 +65,8 @@ void traffic(const Observation& seen, std::vector<MetricFamily>& out) {
       add(bytes, labels, interface.verdicts[verdict].bytes);
     }
     for (const auto& [value, label] : kModes)
-      add(mode, {{"iface", interface.name}, {"mode", std::string(label)}}, interface.mode == value ? 1 : 0);
+      if (interface.mode)
+        add(mode, {{"iface", interface.name}, {"mode", std::string(label)}}, interface.mode == value ? 1 : 0);
   }
   MetricFamily drops = counter("postern_drops_total", "Dropped packets by reason.");
   for (unsigned reason = 1; reason < PT_DROP_REASON_COUNT; ++reason)

@@ -17,7 +17,7 @@ namespace postern::observe {
 
 struct InterfaceObservation {
   std::string name;
-  dataplane::XdpMode mode = dataplane::XdpMode::none;
+  std::optional<dataplane::XdpMode> mode;  // none for what is no interface of the config
   dataplane::VerdictCounts verdicts{};
 };
 
