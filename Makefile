@@ -21,7 +21,7 @@ PACKAGES_BUILD := g++ clang llvm bpftool libbpf-dev libxdp-dev linux-libc-dev li
   libsimdjson-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libasio-dev libexpected-dev libnl-3-dev \
   libnl-route-3-dev libnftables-dev prometheus-cpp-dev libcpp-httplib-dev libxxhash-dev pkg-config
 PACKAGES_TEST := doctest-dev python3 python3-pytest iproute2 nftables iputils-ping ethtool tcpdump iperf3 strace \
-  prometheus procps util-linux curl jq git
+  prometheus procps util-linux e2fsprogs curl jq git
 PACKAGES_LINT := clang-format clang-tidy
 PACKAGES_FUZZ := libclang-rt-14-dev
 
