@@ -8,8 +8,8 @@
 #include <csignal>
 
 #include "agent/errors.h"
-#include "agent/supervisor.h"
 #include "agent/status_report.h"
+#include "agent/supervisor.h"
 #include "wire/json.h"
 
 namespace postern::agent {

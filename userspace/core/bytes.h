@@ -42,12 +42,14 @@ std::optional<std::array<std::uint8_t, N>> array_from_hex(std::string_view hex) 
 template <class T>
 T load_le(ByteView bytes, std::size_t offset) {
   T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) value |= static_cast<T>(static_cast<T>(bytes[offset + i]) << (8 * i));
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value |= static_cast<T>(static_cast<T>(bytes[offset + i]) << (8 * i));
   return value;
 }
 template <class T>
 void store_le(std::span<std::uint8_t> bytes, std::size_t offset, T value) {
-  for (std::size_t i = 0; i < sizeof(T); ++i) bytes[offset + i] = static_cast<std::uint8_t>(value >> (8 * i));
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    bytes[offset + i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
 }  // namespace postern

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocks, as a value that can be handed in: code that decides by time takes a Clock, never reads one itself.
+// The clocks, as a value that can be handed in: code that decides by time takes a Clock, never reads one
+// itself.
 #pragma once
 
 #include <cstdint>

@@ -92,8 +92,8 @@ std::optional<IpPrefix> IpPrefix::parse(std::string_view text) {
   if (slash == std::string_view::npos) return std::nullopt;
   const std::optional<IpAddress> address = IpAddress::parse(text.substr(0, slash));
   if (!address) return std::nullopt;
-  const auto length =
-      parse_number<std::uint8_t>(text.substr(slash + 1), address->is_v4() ? std::uint8_t{32} : std::uint8_t{128});
+  const auto length = parse_number<std::uint8_t>(text.substr(slash + 1),
+                                                 address->is_v4() ? std::uint8_t{32} : std::uint8_t{128});
   if (!length) return std::nullopt;
   const int first_host_bit = *length + (address->is_v4() ? 96 : 0);
   for (int bit = first_host_bit; bit < 128; ++bit) {

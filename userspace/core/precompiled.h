@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The standard headers that most files use, precompiled to build faster. Files include what they use all the same, and
-// build without this.
+// The standard headers that most files use, precompiled to build faster. Files include what they use all the
+// same, and build without this.
 #ifndef POSTERN_PRECOMPILED_H
 #define POSTERN_PRECOMPILED_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errors are values. A function that can fail returns Result<T>; an Error carries a stable code of its module and a
-// sentence for the operator: what was found, where, what was expected, what to do.
+// Errors are values. A function that can fail returns Result<T>; an Error carries a stable code of its module
+// and a sentence for the operator: what was found, where, what was expected, what to do.
 #pragma once
 
 #include <string>
@@ -26,8 +26,8 @@ constexpr int exit_code(ErrorKind kind) {
   return 1 + static_cast<int>(kind);
 }
 
-// A module lists its codes as constants of this type in its errors.h. `name` is "module.code", static storage, and
-// an interface: logs, JSON and tests refer to it.
+// A module lists its codes as constants of this type in its errors.h. `name` is "module.code", static
+// storage, and an interface: logs, JSON and tests refer to it.
 struct ErrorCode {
   std::string_view name;
   ErrorKind kind = ErrorKind::failure;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A number with a meaning of its own: values of two Strong types do not mix, and none converts from a bare integer
-// by accident.
+// A number with a meaning of its own: values of two Strong types do not mix, and none converts from a bare
+// integer by accident.
 #pragma once
 
 #include <compare>
@@ -27,5 +27,7 @@ struct Strong {
 
 template <class Tag, class Rep>
 struct std::hash<postern::Strong<Tag, Rep>> {
-  std::size_t operator()(const postern::Strong<Tag, Rep>& v) const noexcept { return std::hash<Rep>{}(v.value); }
+  std::size_t operator()(const postern::Strong<Tag, Rep>& v) const noexcept {
+    return std::hash<Rep>{}(v.value);
+  }
 };

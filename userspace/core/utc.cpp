@@ -47,8 +47,7 @@ std::optional<UtcSeconds> parse_utc(std::string_view text) {
   if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
   const c::year_month_day date{c::year(static_cast<int>(*year)), c::month(*month), c::day(*day)};
   if (!date.ok() || *year < 1970 || *hour > 23 || *minute > 59 || *second > 59) return std::nullopt;
-  const c::sys_seconds time =
-      c::sys_days{date} + c::hours(*hour) + c::minutes(*minute) + c::seconds(*second);
+  const c::sys_seconds time = c::sys_days{date} + c::hours(*hour) + c::minutes(*minute) + c::seconds(*second);
   return UtcSeconds(time.time_since_epoch().count());
 }
 
