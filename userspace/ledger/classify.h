@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/result.h"
-#include "ledger/journal.h"
 #include "ledger/record.h"
 #include "ledger/segment_header.h"
 

@@ -64,24 +64,17 @@ void check_place(wire::Fields& fields, const Event& event) {
   }
 }
 
-}  // namespace
+struct SignedEvent {
+  Event event;
+  wire::Signature signature{};
+};
 
-Hash256 event_hash(std::string_view sealed) {
-  return wire::blake2b({as_bytes(sealed)});
-}
-
-std::string seal_event(const Event& event, const wire::SecretKey& key) {
-  wire::Json envelope = unsigned_envelope(event);
-  const std::string bytes = wire::encode_canonical(envelope);
-  envelope.set("sig", wire::base64_encode(key.sign(wire::domain::event, as_bytes(bytes))));
-  return wire::encode_canonical(envelope);
-}
-
-Result<Event> open_event(std::string_view sealed) {
+Result<SignedEvent> parse_event(std::string_view sealed) {
   const Result<wire::Json> json = wire::parse_canonical(sealed, kMaxEventBytes);
   if (!json) return fail(errc::event_invalid, json.error().message());
   wire::Fields fields(*json, "event");
-  Event event;
+  SignedEvent read;
+  Event& event = read.event;
   fields.integer("v", kVersion, kVersion);
   event.at_ms = fields.integer("at_ms", 0, wire::kMaxInteger);
   event.body = fields.any("body");
@@ -96,16 +89,42 @@ Result<Event> open_event(std::string_view sealed) {
   event.prev = read_hex<32>(fields, "prev");
   event.seq = Seq(static_cast<std::uint64_t>(fields.integer("seq", 1, wire::kMaxInteger)));
   event.stream = read_hex<16>(fields, "stream");
-  const wire::Signature signature = read_signature(fields);
+  read.signature = read_signature(fields);
   check_place(fields, event);
   if (const Result<> done = fields.finish(); !done) return fail(errc::event_invalid, done.error().message());
+  return read;
+}
+
+}  // namespace
+
+Hash256 event_hash(std::string_view sealed) {
+  return wire::blake2b({as_bytes(sealed)});
+}
+
+std::string seal_event(const Event& event, const wire::SecretKey& key) {
+  wire::Json envelope = unsigned_envelope(event);
+  const std::string bytes = wire::encode_canonical(envelope);
+  envelope.set("sig", wire::base64_encode(key.sign(wire::domain::event, as_bytes(bytes))));
+  return wire::encode_canonical(envelope);
+}
+
+Result<Event> read_event(std::string_view sealed) {
+  Result<SignedEvent> read = parse_event(sealed);
+  if (!read) return pass_on(std::move(read));
+  return std::move(read->event);
+}
+
+Result<Event> open_event(std::string_view sealed) {
+  Result<SignedEvent> read = parse_event(sealed);
+  if (!read) return pass_on(std::move(read));
+  Event& event = read->event;
   const std::string bytes = wire::encode_canonical(unsigned_envelope(event));
-  if (!wire::verify(event.key, wire::domain::event, as_bytes(bytes), signature)) {
+  if (!wire::verify(event.key, wire::domain::event, as_bytes(bytes), read->signature)) {
     return fail(errc::event_signature, "event " + to_hex(event.stream) + "/" +
                                            std::to_string(event.seq.value) + " (" + event.kind +
                                            ") is not signed by the key it names");
   }
-  return event;
+  return std::move(event);
 }
 
 }  // namespace postern::ledger

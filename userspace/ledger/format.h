@@ -71,9 +71,10 @@ constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
 }
 
 enum class RecordType : std::uint16_t {
-  event = 1,  // a signed event in canonical JSON
-  open = 2,   // recovery's finding: {"class","first_unproven","kept"}
-  close = 3,  // a clean stop
+  event = 1,    // a signed event in canonical JSON
+  open = 2,     // recovery's finding: {"class","first_unproven","kept"}
+  close = 3,    // a clean stop
+  settled = 4,  // open findings and gaps up to a record are dealt with: {"through"}
 };
 
 static_assert(kFirstBatchOffset % kBlockBytes == 0);

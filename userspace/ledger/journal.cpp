@@ -6,6 +6,18 @@
 
 namespace postern::ledger {
 
+std::string_view recovery_class_name(RecoveryClass found) {
+  switch (found) {
+    case RecoveryClass::clean:
+      return "clean";
+    case RecoveryClass::torn:
+      return "torn";
+    case RecoveryClass::suspect:
+      return "suspect";
+  }
+  return "unknown";
+}
+
 Result<> Journal::create(const JournalOptions& options) {
   Result<std::unique_ptr<Directory>> directory = PosixDirectory::make(options.directory);
   if (!directory) return pass_on(std::move(directory));

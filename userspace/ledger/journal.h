@@ -15,36 +15,51 @@
 #include "core/bytes.h"
 #include "core/ids.h"
 #include "core/result.h"
+#include "ledger/base.h"
+#include "ledger/compaction.h"
 #include "ledger/errors.h"
 #include "ledger/format.h"
+#include "ledger/pages.h"
+#include "ledger/record.h"
 
 namespace postern::ledger {
 
-enum class RecoveryClass { clean, torn };
+enum class RecoveryClass {
+  clean,
+  torn,     // a batch that was being written is cut off: it was never acknowledged
+  suspect,  // the end was bad, and what is cut off may have been acknowledged
+};
+
+std::string_view recovery_class_name(RecoveryClass found);
 
 struct RecoveryReport {
   RecoveryClass found = RecoveryClass::clean;
+  std::string finding;              // which segment, byte and lseq, and what was wrong there; "" when clean
   bool clean_stop = false;          // the last record was CLOSE
   Lseq head;                        // last lseq that was kept
   Lseq first_unproven;              // lowest lseq not known to have been acknowledged; head+1 if none
   std::uint64_t kept_unproven = 0;  // whole records that were kept though their acknowledgement is not proven
   std::uint64_t torn_records = 0;
-  std::uint64_t segments = 0;
-};
-
-struct Record {
-  Lseq lseq;
-  RecordType type = RecordType::event;
-  Hash256 hash{};  // chain hash up to and including this record
-  std::string payload;
+  std::uint64_t segments = 0;        // live ones
+  std::shared_ptr<const Base> base;  // that the replay started from; null: from the first record ever
+  std::string base_trouble;          // why a newer base was passed over; "" usually
+  std::vector<Finding> findings;     // not settled yet, this start's own included
+  std::vector<Gap> gaps;             // open ones
+  // Each reserve that is not settled counts as spent whole (DESIGN 10): after anything but a clean stop.
+  bool reserves_spent = true;
+  // Something acknowledged may be missing: an open gap, or a suspect finding that is not settled. No grant is
+  // spent and no claim armed before a round with the peers, or an operator's word, has settled it.
+  bool needs_sync_round = false;
 };
 
 struct JournalStatus {
   Id128 journal{};
   Lseq head;  // durable
   Hash256 head_hash{};
-  std::uint64_t segment = 0;  // number of the one that is written
-  std::uint64_t bytes = 0;    // of all segments
+  std::uint64_t segment = 0;     // number of the one that is written
+  std::uint64_t bytes = 0;       // of all segments that are there
+  std::uint64_t live_bytes = 0;  // of those that the next start reads
+  std::uint64_t base = 0;        // number of the base in force; 0: none
   bool poisoned = false;
   std::string poison_reason;
   std::uint64_t flushes = 0;
@@ -60,25 +75,52 @@ struct JournalOptions {
   std::function<void(const JournalStatus&)> after_flush;
 };
 
+// Told when a submitted batch is durable, with the lseq of its last record, or will never be acknowledged.
+using Completion = std::function<void(Result<Lseq>)>;
+
+// Threads: append(), submit(), read_page(), status(), recovery() and the side files may be called by any
+// thread at any time, compact() and settle() too; close() and the destructor by one, when no other call is
+// under way. after_flush and completions run on whichever thread wrote the batch, one at a time, and must not
+// call back into the journal except for submit() and status().
 class Journal {
  public:
   // Creates an empty journal: the directory (0700), LOCK, seg-1 and the spare. Refuses when one exists
   // (errc::exists).
   static Result<> create(const JournalOptions& options);
 
-  // Takes the lock before it reads or changes anything else, then recovers: CLEAN and TORN open, all else is
-  // refused by name with nothing changed on disk. Then the events that survived, whole and durable, are
-  // handed to `replay` in order, once each; its first failure fails the opening.
+  // Takes the lock before it reads or changes anything else, then recovers: CLEAN, TORN and SUSPECT open, all
+  // else is refused by name with nothing changed on disk. Then the events that survived, whole and durable,
+  // are handed to `replay` in order, once each (first what the base keeps); its first failure fails the
+  // opening.
   static Result<std::unique_ptr<Journal>> open(const JournalOptions& options,
                                                const std::function<Result<>(const Record&)>& replay);
 
   virtual ~Journal() = default;
 
-  // Appends the payloads as one batch; durable when it returns. Returns the lseq of the last one. On
-  // errc::poisoned the outcome of this batch is unknown, every later append fails, and only a restart helps.
-  // disk_full is not poison: nothing was written. Payloads hold no NUL bytes: recovery tells a torn record by
-  // its zeros.
+  // Appends the payloads next to each other in one batch; durable when it returns. Returns the lseq of the
+  // last. On errc::poisoned the outcome of this batch is unknown, every later append fails, and only a
+  // restart helps. disk_full is not poison: nothing was written. Payloads hold no NUL bytes: recovery tells a
+  // torn record by its zeros.
   virtual Result<Lseq> append(std::span<const std::string> event_payloads) = 0;
+
+  // The same without waiting (rule 3): what arrives while a flush runs is written by the next one. `done` is
+  // told after the flush that covers the batch, in the order of submission; exactly once, also when the
+  // journal is destroyed. A batch that is refused for its size or content is told so before submit() returns.
+  virtual void submit(std::vector<std::string> event_payloads, Completion done) = 0;
+
+  // Rule 10. Runs beside appends. errc::gap_open while a gap is open. Failures leave the journal as it was,
+  // except for a failed flush of the directory, which poisons.
+  virtual Result<CompactionReport> compact(const CompactionOrder& order) = 0;
+  // The next start would read kCompactionBytes or more, and a compaction would change that.
+  virtual bool wants_compaction() const = 0;
+
+  // Events from `from` on, durable ones alone. Each is given once to a reader that follows `next`, also
+  // across compactions and restarts.
+  virtual Result<Page> read_page(const Cursor& from, const PageLimits& limits) const = 0;
+
+  // Durably says that all findings and gaps up to `through` are dealt with: a round with the peers showed
+  // nothing missing, or gave it back, or an operator gave it up.
+  virtual Result<Lseq> settle(Lseq through) = 0;
 
   // Writes CLOSE. The journal accepts nothing afterwards.
   virtual Result<> close() = 0;

@@ -64,7 +64,7 @@ std::optional<RecordHeader> decode_record_header(ByteView segment, std::size_t o
   const auto type = load_le<std::uint16_t>(bytes, field::type);
   const auto flags = load_le<std::uint16_t>(bytes, field::flags);
   if (type < static_cast<std::uint16_t>(RecordType::event) ||
-      type > static_cast<std::uint16_t>(RecordType::close) || (flags & ~kBatchEnd) != 0 ||
+      type > static_cast<std::uint16_t>(RecordType::settled) || (flags & ~kBatchEnd) != 0 ||
       load_le<std::uint32_t>(bytes, field::reserved) != 0) {
     return std::nullopt;
   }

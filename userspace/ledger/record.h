@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/bytes.h"
@@ -27,6 +28,15 @@ struct RecordHeader {
   RecordType type = RecordType::event;
   bool batch_end = false;
   Hash256 prev{};
+};
+
+// A record as readers of the journal get it.
+struct Record {
+  Lseq lseq;
+  RecordType type = RecordType::event;
+  Hash256 hash{};  // chain hash up to and including this record
+  std::string payload;
+  bool from_base = false;  // kept by a compaction: vouched for by the base's signature
 };
 
 // What a place that was never written reads as.

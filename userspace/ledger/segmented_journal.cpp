@@ -154,6 +154,29 @@ Result<Lseq> SegmentedJournal::append(std::span<const std::string> event_payload
   return durable();
 }
 
+void SegmentedJournal::submit(std::vector<std::string> event_payloads, Completion done) {
+  done(append(event_payloads));
+}
+
+Result<CompactionReport> SegmentedJournal::compact(const CompactionOrder& order) {
+  (void)order;
+  return CompactionReport{};
+}
+
+bool SegmentedJournal::wants_compaction() const {
+  return false;
+}
+
+Result<Page> SegmentedJournal::read_page(const Cursor& from, const PageLimits&) const {
+  Page page;
+  page.next = from;
+  return page;
+}
+
+Result<Lseq> SegmentedJournal::settle(Lseq) {
+  return durable();
+}
+
 Result<> SegmentedJournal::close() {
   const std::vector<Item> items = {{RecordType::close, "{}"}};
   Result<> written = write(items);

@@ -23,6 +23,11 @@ class SegmentedJournal final : public Journal {
                                                const std::function<Result<>(const Record&)>& replay);
 
   Result<Lseq> append(std::span<const std::string> event_payloads) override;
+  void submit(std::vector<std::string> event_payloads, Completion done) override;
+  Result<CompactionReport> compact(const CompactionOrder& order) override;
+  bool wants_compaction() const override;
+  Result<Page> read_page(const Cursor& from, const PageLimits& limits) const override;
+  Result<Lseq> settle(Lseq through) override;
   Result<> close() override;
   const RecoveryReport& recovery() const override { return report_; }
   JournalStatus status() const override;

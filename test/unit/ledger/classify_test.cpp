@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ledger/classify.h"
+#include "ledger/errors.h"
 #include "unit/ledger/journal_image.h"
 
 namespace postern::ledger {
