@@ -123,13 +123,14 @@ std::string seal_envelope(const std::vector<EnvelopeSignature>& signatures, std:
   return out.append(kSigned).append(payload).append("}");
 }
 
-Result<std::string> add_signature(std::string_view file, const wire::SecretKey& key) {
+Result<std::string> add_signature(std::string_view file, const wire::SecretKey& key,
+                                  std::string_view domain) {
   Result<Envelope> envelope = open_envelope(file);
   if (!envelope) return pass_on(std::move(envelope));
   std::vector<EnvelopeSignature>& signatures = envelope->signatures;
   const std::string id = key.public_key().id();
   std::erase_if(signatures, [&id](const EnvelopeSignature& entry) { return entry.key_id == id; });
-  signatures.push_back({id, key.sign(wire::domain::snapshot, as_bytes(envelope->payload))});
+  signatures.push_back({id, key.sign(domain, as_bytes(envelope->payload))});
   std::stable_sort(
       signatures.begin(), signatures.end(),
       [](const EnvelopeSignature& a, const EnvelopeSignature& b) { return a.key_id < b.key_id; });

@@ -30,8 +30,9 @@ struct Envelope {
 
 Result<Envelope> open_envelope(std::string_view file);
 std::string seal_envelope(const std::vector<EnvelopeSignature>& signatures, std::string_view payload);
-// Adds `key`'s signature of the payload, in the order of key ids; replaces one that this key made before.
-Result<std::string> add_signature(std::string_view file, const wire::SecretKey& key);
+// Adds `key`'s signature of the payload under `domain`, in the order of key ids; replaces one that this key
+// made before.
+Result<std::string> add_signature(std::string_view file, const wire::SecretKey& key, std::string_view domain);
 
 // Succeeds when at least `root.threshold` distinct public keys of `root` signed the payload. Ids of unknown
 // keys and repeated ids neither help nor harm.

@@ -21,6 +21,7 @@ inline constexpr ErrorCode equivocation{"snapshot.equivocation", ErrorKind::auth
 inline constexpr ErrorCode expired{"snapshot.expired", ErrorKind::authority};
 inline constexpr ErrorCode root_change{"snapshot.root_change", ErrorKind::authority};
 inline constexpr ErrorCode floor_fell{"snapshot.floor_fell", ErrorKind::authority};
+inline constexpr ErrorCode bundle{"bundle.malformed", ErrorKind::authority};
 inline constexpr ErrorCode bad_root{"root.invalid", ErrorKind::authority};
 inline constexpr ErrorCode policy{"policy.invalid", ErrorKind::config};
 

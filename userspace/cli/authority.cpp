@@ -80,7 +80,7 @@ Outcome sign(const SignRequest& request) {
   }
   const Result<wire::SecretKey> key = wire::SecretKey::load(request.key);
   if (!key) return refuse(key.error());
-  const Result<std::string> sealed = authority::add_signature(*file, *key);
+  const Result<std::string> sealed = authority::add_signature(*file, *key, wire::domain::snapshot);
   if (!sealed) return refuse(sealed.error());
   const std::string& out = request.out.empty() ? request.file : request.out;
   if (const Result<> written = write_file_durably(out, *sealed, 0644); !written)

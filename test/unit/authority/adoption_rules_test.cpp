@@ -28,7 +28,7 @@ struct History {
 
   Root root() const { return snapshot.root; }
   std::string file(const Snapshot& content) const {
-    return add_signature(seal_envelope({}, encode_snapshot(content)), key).value();
+    return add_signature(seal_envelope({}, encode_snapshot(content)), key, wire::domain::snapshot).value();
   }
   Candidate candidate(const Snapshot& content) const {
     return verify_snapshot(file(content), root(), "demo").value();
@@ -70,7 +70,8 @@ TEST_CASE("signatures are judged before the payload is parsed") {
   const History h;
   const std::string junk = seal_envelope({}, "{junk}");
   CHECK(outcome(verify_snapshot(junk, h.root(), "demo")) == "snapshot.threshold");
-  CHECK(outcome(verify_snapshot(add_signature(junk, h.key).value(), h.root(), "demo")) == "json.syntax");
+  CHECK(outcome(verify_snapshot(add_signature(junk, h.key, wire::domain::snapshot).value(), h.root(),
+                                "demo")) == "json.syntax");
   CHECK(outcome(verify_snapshot("{}", h.root(), "demo")) == "snapshot.envelope");
 }
 
@@ -159,14 +160,15 @@ TEST_CASE("a root change needs the very next serial and the signatures of both r
   next.root = {1, {fresh.public_key()}};
   CHECK(h.may(next) == "snapshot.root_change");
 
-  const std::string both = add_signature(h.file(next), fresh).value();
+  const std::string both = add_signature(h.file(next), fresh, wire::domain::snapshot).value();
   const Candidate candidate = verify_snapshot(both, h.root(), "demo").value();
   CHECK(candidate.satisfies_own_root);
   CHECK(outcome(may_adopt(candidate, h.adopted(), h.now())) == "ok");
 
   next.serial = next.serial.next();
   const Candidate skipped =
-      verify_snapshot(add_signature(h.file(next), fresh).value(), h.root(), "demo").value();
+      verify_snapshot(add_signature(h.file(next), fresh, wire::domain::snapshot).value(), h.root(), "demo")
+          .value();
   CHECK(outcome(may_adopt(skipped, h.adopted(), h.now())) == "snapshot.root_change");
 }
 
@@ -175,7 +177,8 @@ TEST_CASE("the new root alone cannot bring itself in") {
   const SecretKey fresh = SecretKey::generate();
   Snapshot next = h.next();
   next.root = {1, {fresh.public_key()}};
-  const std::string file = add_signature(seal_envelope({}, encode_snapshot(next)), fresh).value();
+  const std::string file =
+      add_signature(seal_envelope({}, encode_snapshot(next)), fresh, wire::domain::snapshot).value();
   CHECK(outcome(verify_snapshot(file, h.root(), "demo")) == "snapshot.threshold");
 }
 

@@ -153,16 +153,16 @@ TEST_CASE("adding signatures keeps the order of ids and replaces one's own") {
   const SecretKey a = SecretKey::generate();
   const SecretKey b = SecretKey::generate();
   std::string file = seal_envelope({}, kPayload);
-  file = add_signature(file, a).value();
-  file = add_signature(file, b).value();
+  file = add_signature(file, a, kDomain).value();
+  file = add_signature(file, b, kDomain).value();
   const std::string both = file;
-  file = add_signature(file, a).value();
+  file = add_signature(file, a, kDomain).value();
   CHECK(file == both);
   const Envelope envelope = open_envelope(file).value();
   REQUIRE(envelope.signatures.size() == 2);
   CHECK(envelope.signatures[0].key_id < envelope.signatures[1].key_id);
   CHECK(outcome(verify_threshold(envelope, Root{2, {a.public_key(), b.public_key()}}, kDomain)) == "ok");
-  CHECK(outcome(add_signature("{}", a)) == "snapshot.envelope");
+  CHECK(outcome(add_signature("{}", a, kDomain)) == "snapshot.envelope");
 }
 
 TEST_CASE("a payload's hash is the BLAKE2b of its bytes, whoever signed it") {
