@@ -95,12 +95,24 @@ $(BUILD)/release/%.o: %.cpp | $(DEPS) $(SKELETON) $(BUILD)/release/precompiled.h
 $(BUILD)/asan/%.o: %.cpp | $(DEPS) $(SKELETON) $(BUILD)/asan/precompiled.h
 	@mkdir -p $(@D)
 	@echo "  ASAN   $<"
-	@$(CXX) -include $(BUILD)/asan/precompiled.h $(CPPFLAGS) -Itest $(SANFLAGS) -MMD -MP -c $< -o $@
-# Tests are compiled quickly, what they test as it ships.
-$(BUILD)/release/test/%.o: CPPFLAGS += -Itest -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS
-$(BUILD)/release/test/%.o: CXXFLAGS += -O0 -U_FORTIFY_SOURCE
-$(BUILD)/asan/test/%.o: CPPFLAGS += -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS
-$(BUILD)/asan/test/%.o: SANFLAGS += -O0
+	@$(CXX) -include $(BUILD)/asan/precompiled.h $(CPPFLAGS) $(SANFLAGS) -MMD -MP -c $< -o $@
+# Tests are compiled quickly, what they test as it ships. Under the sanitizers tests are checked for bad memory
+# accesses, what they test for undefined behaviour too.
+TESTFLAGS := -std=c++20 -O0 -g1 -fno-omit-frame-pointer $(WARNINGS)
+TEST_CPPFLAGS := $(CPPFLAGS) -Itest -DDOCTEST_CONFIG_SUPER_FAST_ASSERTS
+define test_rules
+$(BUILD)/$(1)/test/precompiled.h.gch: $(PRECOMPILED) | $(DEPS)
+	@mkdir -p $$(@D)
+	@$$(CXX) $$(TESTFLAGS) $(2) -x c++-header $$< -o $$@
+$(BUILD)/$(1)/test/precompiled.h: $(BUILD)/$(1)/test/precompiled.h.gch
+	@cp $(PRECOMPILED) $$@
+$(BUILD)/$(1)/test/%.o: test/%.cpp | $(DEPS) $(SKELETON) $(BUILD)/$(1)/test/precompiled.h
+	@mkdir -p $$(@D)
+	@echo "  TEST   $$<"
+	@$$(CXX) -include $(BUILD)/$(1)/test/precompiled.h $$(TEST_CPPFLAGS) $$(TESTFLAGS) $(2) -MMD -MP -c $$< -o $$@
+endef
+$(eval $(call test_rules,release,-fPIE))
+$(eval $(call test_rules,asan,-fsanitize=address -fno-sanitize-recover=all))
 
 $(BUILD)/libpostern.a: $(call lib_objects,release)
 	@rm -f $@ && $(AR) crs $@ $^
@@ -118,9 +130,10 @@ $(BUILD)/postern: $(CLI_OBJECTS) $(BUILD)/libpostern.a
 UNIT_SOURCES := $(wildcard test/unit/*.cpp test/unit/*/*.cpp test/support/*.cpp)
 BPF_TEST_SOURCES := $(wildcard test/bpf/*.cpp test/support/*.cpp)
 
-$(BUILD)/test-unit: $(UNIT_SOURCES:%.cpp=$(BUILD)/asan/%.o) $(BUILD)/libpostern-asan.a
+# The library's copies of inline functions come first: they are the ones with both sanitizers.
+$(BUILD)/test-unit: $(BUILD)/libpostern-asan.a $(UNIT_SOURCES:%.cpp=$(BUILD)/asan/%.o)
 	@echo "  LINK   $@"
-	@$(CXX) -fsanitize=address,undefined $^ $(LDLIBS) -o $@
+	@$(CXX) -fsanitize=address,undefined -Wl,--whole-archive $< -Wl,--no-whole-archive $(filter %.o,$^) $(LDLIBS) -o $@
 $(BUILD)/test-bpf: $(BPF_TEST_SOURCES:%.cpp=$(BUILD)/release/%.o) $(BUILD)/libpostern.a
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
