@@ -31,6 +31,7 @@
 #define PT_MAX_PORT_CLASSES 256 /* per protocol; 0 means "no rule names this port" */
 #define PT_MAX_UNDERLAY_ADDRESSES 4
 #define PT_MAX_VLAN_TAGS 2
+#define PT_MAX_EXTENSION_HEADERS 8
 
 #define PT_SEGMENT_WORDS (PT_MAX_SEGMENTS / 64)
 
@@ -50,41 +51,45 @@
   X(6, ROUTED, "routed", "forwarded from one local interface to another")
 
 /* Why a packet was dropped. One line is one number for ever. The labels are the metric's `reason`. */
-#define PT_DROP_REASONS(X)                                                                                \
-  X(1, MALFORMED, "malformed", "a header is cut short or contradicts the packet's length")                \
-  X(2, FRAGMENT, "fragment", "a fragment, or IP options that could hide one, where none is allowed")      \
-  X(3, UNKNOWN_HEADER, "unknown_header", "IP options or an IPv6 extension header that is not understood") \
-  X(4, L4_UNSUPPORTED, "l4_unsupported", "an inner protocol other than TCP, UDP, ICMP and ICMPv6")        \
-  X(5, BAD_TUNNEL, "bad_tunnel", "VXLAN flags or reserved bits that are not as RFC 7348 has them")        \
-  X(6, PEER_UNKNOWN, "peer_unknown", "the outer source is no peer of the adopted snapshot")               \
-  X(7, VNI_DENIED, "vni_denied", "a known peer used a segment that it may not use")                       \
-  X(8, PEER_REVOKED, "peer_revoked", "the snapshot revokes this peer")                                    \
-  X(9, PEER_EXPIRED, "peer_expired", "the peer is outside of its signed time of validity")                \
-  X(10, NOT_OUR_MAC, "not_our_mac", "the inner frame is addressed to somebody else's MAC")                \
-  X(11, INNER_MULTICAST, "inner_multicast", "inner multicast or broadcast other than ARP and ND")         \
-  X(12, VLAN_TAG, "vlan_tag", "a VLAN tag inside a tunnel, or on an interface that has none configured")  \
-  X(13, INNER_ETHERTYPE, "inner_ethertype", "an inner frame that is neither IPv4, IPv6 nor ARP")          \
-  X(14, LINK_LOCAL, "link_local", "an inner link-local or loopback address, beyond neighbour discovery")  \
-  X(15, NEIGHBOUR_REFUSED, "neighbour_refused",                                                           \
-    "ARP or ND for an address that is not the segment's, or false")                                       \
-  X(16, SOURCE_DENIED, "source_denied", "the inner source is not owned by the one that sent it")          \
-  X(17, UNHELD, "unheld", "the address belongs to a resource that nobody holds")                          \
-  X(18, POLICY_DENIED, "policy_denied", "no rule allows this")                                            \
-  X(19, NO_ROUTE, "no_route", "nobody owns the destination in this segment")                              \
-  X(20, UNTUNNELLED, "untunnelled", "from or to a mesh address, but outside of a tunnel")                 \
-  X(21, TTL_EXCEEDED, "ttl_exceeded", "TTL or hop limit used up")                                         \
-  X(22, TOO_BIG, "too_big", "does not fit the MTU of the way out")                                        \
-  X(23, NEIGHBOUR_UNRESOLVED, "neighbour_unresolved",                                                     \
-    "the next hop's MAC is not known yet; it is being asked")                                             \
-  X(24, EGRESS_NOT_ALLOWED, "egress_not_allowed",                                                         \
-    "the route leaves by an interface of another role or segment")                                        \
-  X(25, NO_FIB_ROUTE, "no_fib_route", "the kernel's routing table has no way there")                      \
-  X(26, PEER_MAC_UNKNOWN, "peer_mac_unknown", "the destination peer has no inner MAC in the snapshot")    \
-  X(27, RELAY_REFUSED, "relay_refused", "from one gateway to another, or back to its sender")             \
-  X(28, CLOSED, "closed", "nothing adopted yet, or the snapshot expired with on_expiry close")            \
-  X(29, TABLE_MISSING, "table_missing", "a table of this generation is missing: a fault of the gateway")  \
-  X(30, PORT_UNKNOWN, "port_unknown", "arrived on an interface that the generation does not know")        \
-  X(31, NO_HEADROOM, "no_headroom", "no room in front of the frame to encapsulate it")
+#define PT_DROP_REASONS(X)                                                                                 \
+  X(1, MALFORMED, "malformed", "a header is cut short or contradicts the packet's length")                 \
+  X(2, FRAGMENT, "fragment", "a fragment where none is allowed")                                           \
+  X(3, UNKNOWN_HEADER, "unknown_header", "IP options or IPv6 extension headers where none are understood") \
+  X(4, L4_UNSUPPORTED, "l4_unsupported", "an inner protocol other than TCP, UDP, ICMP and ICMPv6")         \
+  X(5, BAD_TUNNEL, "bad_tunnel", "VXLAN flags or reserved bits that are not as RFC 7348 has them")         \
+  X(6, PEER_UNKNOWN, "peer_unknown", "the outer source is no peer of the adopted snapshot")                \
+  X(7, VNI_DENIED, "vni_denied", "a known peer used a segment that it may not use")                        \
+  X(8, PEER_REVOKED, "peer_revoked", "the snapshot revokes this peer")                                     \
+  X(9, PEER_EXPIRED, "peer_expired", "the peer is outside of its signed time of validity")                 \
+  X(10, NOT_OUR_MAC, "not_our_mac", "the inner frame is addressed to somebody else's MAC")                 \
+  X(11, INNER_MULTICAST, "inner_multicast", "inner multicast or broadcast other than ARP and ND")          \
+  X(12, VLAN_TAG, "vlan_tag", "a VLAN tag inside a tunnel, or on an interface that has none configured")   \
+  X(13, INNER_ETHERTYPE, "inner_ethertype", "an inner frame that is neither IPv4, IPv6 nor ARP")           \
+  X(14, LINK_LOCAL, "link_local", "an inner link-local or loopback address, beyond neighbour discovery")   \
+  X(15, NEIGHBOUR_REFUSED, "neighbour_refused",                                                            \
+    "ARP or ND for an address that is not the segment's, or false")                                        \
+  X(16, SOURCE_DENIED, "source_denied", "the inner source is not owned by the one that sent it")           \
+  X(17, UNHELD, "unheld", "the address belongs to a resource that nobody holds")                           \
+  X(18, POLICY_DENIED, "policy_denied", "no rule allows this")                                             \
+  X(19, NO_ROUTE, "no_route", "nobody owns the destination in this segment")                               \
+  X(20, UNTUNNELLED, "untunnelled", "from or to a mesh address, but outside of a tunnel")                  \
+  X(21, TTL_EXCEEDED, "ttl_exceeded", "TTL or hop limit used up")                                          \
+  X(22, TOO_BIG, "too_big", "does not fit the MTU of the way out")                                         \
+  X(23, NEIGHBOUR_UNRESOLVED, "neighbour_unresolved",                                                      \
+    "the next hop's MAC is not known yet; it is being asked")                                              \
+  X(24, EGRESS_NOT_ALLOWED, "egress_not_allowed",                                                          \
+    "the route leaves by an interface of another role or segment")                                         \
+  X(25, NO_FIB_ROUTE, "no_fib_route", "the kernel's routing table has no way there")                       \
+  X(26, PEER_MAC_UNKNOWN, "peer_mac_unknown", "the destination peer has no inner MAC in the snapshot")     \
+  X(27, RELAY_REFUSED, "relay_refused", "from one gateway to another, or back to its sender")              \
+  X(28, CLOSED, "closed", "nothing adopted yet, or the snapshot expired with on_expiry close")             \
+  X(29, TABLE_MISSING, "table_missing", "a table of this generation is missing: a fault of the gateway")   \
+  X(30, PORT_UNKNOWN, "port_unknown", "arrived on an interface that the generation does not know")         \
+  X(31, NO_HEADROOM, "no_headroom", "no room in front of the frame to encapsulate it")                     \
+  X(32, SOURCE_ROUTE, "source_route", "a source route: the sender wants to name the way itself")           \
+  X(33, TOO_MANY_HEADERS, "too_many_headers", "more IPv6 extension headers than are followed")             \
+  X(34, NOT_LINEAR, "not_linear", "headers that must be changed lie behind the frame's first buffer")      \
+  X(35, ICMP_QUOTE, "icmp_quote", "an ICMP error that quotes no packet of the one that it is sent to")
 
 enum pt_verdict {
 #define PT_X(number, name, label, help) PT_VERDICT_##name = number,

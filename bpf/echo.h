@@ -54,6 +54,8 @@ PT_STAGE int pt_answer_echo(struct pt_packet* packet, const struct pt_flow* flow
   const bool asked4 = flow->protocol == PT_PROTO_ICMP && flow->destination_port == PT_ECHO_REQUEST << 8;
   const bool asked6 = flow->protocol == PT_PROTO_ICMPV6 && flow->destination_port == PT_ECHO6_REQUEST << 8;
   if (!asked4 && !asked6) return -PT_DROP_NO_FIB_ROUTE;
+  if (flow->options) return -PT_DROP_UNKNOWN_HEADER;
+  if (flow->fragment) return -PT_DROP_FRAGMENT;
   if (asked4) {
     PT_TRY(pt_turn_ipv4(packet->ctx));
   } else {

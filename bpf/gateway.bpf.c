@@ -13,9 +13,10 @@
 #include "echo.h"
 #include "neighbour.h"
 #include "own.h"
-#include "parse.h"
 #include "policy.h"
+#include "quote.h"
 #include "steer.h"
+#include "transport.h"
 #include "tunnel.h"
 
 PT_STAGE struct pt_packet pt_begin(struct xdp_md* ctx) {
@@ -60,18 +61,17 @@ PT_STAGE int pt_judge_inner(struct pt_packet* packet, const struct pt_segment* s
   PT_TRY(transport);
 
   PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.source, &source));
-  PT_TRY(pt_own_peer(packet, source));
+  if (!flow.error) PT_TRY(pt_own_peer(packet, source));
   PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.destination, &destination));
-  PT_TRY(pt_policy(packet, &flow, source, destination));
+  PT_TRY(pt_permit(packet, &flow, source, destination));
   if (pt_is_segment_address(segment, &flow.destination)) return pt_answer_echo(packet, &flow);
   return pt_steer(packet, segment, &flow, destination);
 }
 
 /* Before the first adoption no address is known to be ours, so the tunnel's port alone is closed. */
 PT_STAGE int pt_judge_unadopted(const struct pt_packet* packet, const struct pt_flow* outer) {
-  if (outer->fragment || outer->options || outer->next_header != PT_IP_UDP) return PT_VERDICT_PASS;
-  const struct pt_udp* udp = PT_HEADER(packet->ctx, outer->transport_offset, struct pt_udp);
-  return udp && udp->destination_be == bpf_htons(PT_VXLAN_PORT) ? -PT_DROP_CLOSED : PT_VERDICT_PASS;
+  if (outer->fragment || outer->next_header != PT_IP_UDP) return PT_VERDICT_PASS;
+  return pt_is_to_port(packet->ctx, outer, bpf_htons(PT_VXLAN_PORT)) ? -PT_DROP_CLOSED : PT_VERDICT_PASS;
 }
 
 PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {
@@ -127,20 +127,20 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
   if (pt_is_hosts(packet, segment, &link, &flow, source, destination)) return PT_VERDICT_PASS;
 
   if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
-  if (!pt_is_owned(source)) return -PT_DROP_SOURCE_DENIED;
+  if (!pt_is_owned(source) && !flow.error) return -PT_DROP_SOURCE_DENIED;
   PT_TRY(transport);
   if (flow.neighbour) return -PT_DROP_NEIGHBOUR_REFUSED;
-  PT_TRY(pt_policy(packet, &flow, source, destination));
+  PT_TRY(pt_permit(packet, &flow, source, destination));
   return pt_steer(packet, segment, &flow, destination);
 }
 
-SEC("xdp")
+SEC("xdp.frags")
 int pt_underlay(struct xdp_md* ctx) {
   struct pt_packet packet = pt_begin(ctx);
   return pt_account(&packet, pt_judge_underlay(&packet));
 }
 
-SEC("xdp")
+SEC("xdp.frags")
 int pt_local(struct xdp_md* ctx) {
   struct pt_packet packet = pt_begin(ctx);
   return pt_account(&packet, pt_judge_local(&packet));

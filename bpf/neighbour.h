@@ -115,7 +115,7 @@ PT_STAGE int pt_answer_solicitation(struct pt_packet* packet, const struct pt_se
                                     const struct pt_flow* flow) {
   const int length = sizeof(struct pt_ethernet) + sizeof(struct pt_ipv6) + sizeof(struct pt_discovery);
   struct pt_ethernet* ethernet = pt_bytes(packet->ctx, 0, length);
-  if (!ethernet) return -PT_DROP_NEIGHBOUR_REFUSED;
+  if (!ethernet || flow->options) return -PT_DROP_NEIGHBOUR_REFUSED;
   struct pt_ipv6* ip = (void*)(ethernet + 1);
   struct pt_discovery* message = (void*)(ip + 1);
   PT_TRY(pt_check_solicitation(packet, segment, flow, ethernet, message));

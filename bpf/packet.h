@@ -18,24 +18,30 @@ struct pt_packet {
   __u8 sender_kind;
 };
 
-/* One IP packet's headers, outer or inner. Addresses are in pt_address form, all else in host order. */
+enum pt_fragment { PT_FRAGMENT_NONE = 0, PT_FRAGMENT_FIRST = 1, PT_FRAGMENT_LATER = 2 };
+
+/* One IP packet's headers, outer, inner or quoted. Addresses are in pt_address form, all else in host order.
+ */
 struct pt_flow {
   struct pt_address source __attribute__((aligned(8)));
   struct pt_address destination __attribute__((aligned(8)));
-  __u32 transport_offset; /* from the start of the frame; right behind the fixed IP header */
+  __u32 transport_offset; /* from the start of the frame; behind options and extension headers */
   __u16 total_length;     /* IP header and payload */
-  __u16 payload_length;
+  __u16 payload_length;   /* from transport_offset on */
   __u16 source_port;      /* ICMP: 0 */
   __u16 destination_port; /* ICMP: type << 8 | code */
   __u8 family;
-  __u8 next_header;
-  __u8 protocol; /* enum pt_protocol, set by pt_parse_transport */
+  __u8 next_header; /* behind all extension headers */
+  __u8 protocol;    /* enum pt_protocol, set by pt_parse_transport */
   __u8 ttl;
   __u8 tos;
-  bool fragment;
-  bool options;   /* IPv4 options, or an IPv6 extension header other than a fragment's */
-  bool neighbour; /* ICMPv6 of neighbour discovery */
-  bool reply;     /* TCP with ACK or RST: may pass by the reverse rule */
+  __u8 fragment;      /* enum pt_fragment */
+  bool options;       /* IPv4 options or IPv6 extension headers stand in front of the transport */
+  bool neighbour;     /* ICMPv6 of neighbour discovery */
+  bool reply;         /* TCP with ACK or RST: may pass by the reverse rule */
+  bool error;         /* ICMP or ICMPv6 that quotes the packet it is about */
+  bool dont_fragment; /* IPv4's flag; IPv6 packets are never fragmented on the way */
+  bool quoted;        /* read from inside an ICMP error; what it says was not checked beyond its ports */
 };
 
 struct pt_ethernet {
@@ -106,7 +112,6 @@ struct pt_icmp {
 #define PT_IP_ICMP 1
 #define PT_IP_TCP 6
 #define PT_IP_UDP 17
-#define PT_IP_FRAGMENT 44
 #define PT_IP_ICMPV6 58
 
 /* `size` bytes at `offset`, or NULL if the frame is shorter. */
@@ -116,11 +121,18 @@ PT_STAGE void* pt_bytes(struct xdp_md* ctx, __u32 offset, __u32 size) {
 }
 #define PT_HEADER(ctx, offset, type) ((type*)pt_bytes(ctx, offset, sizeof(type)))
 
-/* The barrier keeps the compiler from subtracting the pointers in 32 bits, which the verifier refuses. */
+/* Some bytes of a header: where they lie, or a copy of them when the driver put them behind the linear part
+ * of a frame of several buffers. NULL if the frame is shorter. */
+PT_STAGE const void* pt_read(struct xdp_md* ctx, __u32 offset, void* copy, __u32 size) {
+  const void* direct = pt_bytes(ctx, offset, size);
+  if (direct) return direct;
+  return bpf_xdp_load_bytes(ctx, offset, copy, size) == 0 ? copy : NULL;
+}
+#define PT_READ(ctx, offset, copy) ((const typeof(copy)*)pt_read(ctx, offset, &(copy), sizeof(copy)))
+
+/* Of all buffers together. */
 PT_STAGE __u32 pt_length(struct xdp_md* ctx) {
-  __u64 length = (void*)(long)ctx->data_end - (void*)(long)ctx->data;
-  asm volatile("" : "+r"(length));
-  return (__u32)length;
+  return (__u32)bpf_xdp_get_buff_len(ctx);
 }
 
 #endif

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Headers into struct pt_flow, the same for outer, inner and local packets (SPEC 1.2).
+ * Link and network headers into struct pt_link and struct pt_flow, the same for outer, inner, local and
+ * quoted packets (SPEC 1.2). transport.h reads on from there.
  *
  * It comes in two steps, because many packets are judged by their addresses alone: pt_parse_ip checks what
- * every receiver must (lengths, versions) and notes what hides the transport header; pt_parse_transport is
- * strict and refuses what could get a packet past a policy: fragments, options, extension headers, cut or
- * unknown transports.
+ * every receiver must (lengths, versions, source routes), and walks to the transport header;
+ * pt_parse_transport is strict and refuses what could get a packet past a policy.
+ *
+ * pt_parse_ip and what it calls are functions of their own, which the verifier looks at once, and not once
+ * for each place and each way that leads there. Headers are read where they lie; those that a driver put
+ * behind the first buffer of a frame are copied (pt_read).
  */
 #ifndef POSTERN_PARSE_H
 #define POSTERN_PARSE_H
@@ -48,123 +52,169 @@ PT_STAGE int pt_parse_link(struct xdp_md* ctx, struct pt_link* link) {
   return pt_is_vlan(link->type) ? -PT_DROP_VLAN_TAG : PT_GO_ON;
 }
 
+#define PT_IPV4_OPTIONS_BYTES 40
+#define PT_OPTION_END 0
+#define PT_OPTION_NOP 1
+#define PT_OPTION_LOOSE_ROUTE 131
+#define PT_OPTION_STRICT_ROUTE 137
+
+/* Options are left as they are; a source route among them, or a length that makes no sense, ends the packet.
+ */
+__attribute__((noinline)) int pt_check_options(struct xdp_md* ctx, __u32 offset, __u32 length) {
+  __u8 options[PT_IPV4_OPTIONS_BYTES + 1] = {};
+  if (length < 4 || length > PT_IPV4_OPTIONS_BYTES) return -PT_DROP_MALFORMED;
+  if (bpf_xdp_load_bytes(ctx, offset, options, length)) return -PT_DROP_MALFORMED;
+  __u32 next = 0;
+  for (__u32 at = 0; at < PT_IPV4_OPTIONS_BYTES; at++) {
+    if (at >= length || at != next) continue;
+    const __u8 kind = options[at];
+    if (kind == PT_OPTION_END) break;
+    if (kind == PT_OPTION_LOOSE_ROUTE || kind == PT_OPTION_STRICT_ROUTE) return -PT_DROP_SOURCE_ROUTE;
+    const __u32 size = kind == PT_OPTION_NOP ? 1 : options[at + 1];
+    if (kind != PT_OPTION_NOP && (size < 2 || at + size > length)) return -PT_DROP_MALFORMED;
+    next = at + size;
+  }
+  return PT_GO_ON;
+}
+
+/* `offset_units` is the fragment's place in eights of bytes. A TCP fragment at 1 would rewrite the flags of
+ * the header in front of it (RFC 1858), whatever the rules say. */
+PT_STAGE int pt_note_fragment(struct pt_flow* flow, __u32 offset_units, bool more) {
+  if (!offset_units && !more) return PT_GO_ON;
+  if (flow->quoted) {
+    flow->fragment = offset_units ? PT_FRAGMENT_LATER : PT_FRAGMENT_FIRST;
+    return PT_GO_ON;
+  }
+  if (offset_units * 8 + flow->payload_length > 0xffff) return -PT_DROP_MALFORMED;
+  if (offset_units == 1 && flow->next_header == PT_IP_TCP) return -PT_DROP_MALFORMED;
+  flow->fragment = offset_units ? PT_FRAGMENT_LATER : PT_FRAGMENT_FIRST;
+  return PT_GO_ON;
+}
+
 PT_STAGE int pt_parse_ipv4(struct xdp_md* ctx, __u32 offset, struct pt_flow* flow) {
-  const struct pt_ipv4* ip = PT_HEADER(ctx, offset, struct pt_ipv4);
+  struct pt_ipv4 copy;
+  const struct pt_ipv4* ip = PT_READ(ctx, offset, copy);
   if (!ip) return -PT_DROP_MALFORMED;
   const __u32 header = (ip->version_length & 0xf) * 4;
   const __u32 total = bpf_ntohs(ip->total_length_be);
-  if (ip->version_length >> 4 != 4 || header < sizeof(*ip)) return -PT_DROP_MALFORMED;
-  if (total < header || total > pt_length(ctx) - offset) return -PT_DROP_MALFORMED;
+  const __u32 place = bpf_ntohs(ip->fragment_be);
+  if (ip->version_length >> 4 != 4 || header < sizeof(*ip) || total < header) return -PT_DROP_MALFORMED;
+  const __u32 present = pt_length(ctx) - offset;
+  if ((flow->quoted ? header : total) > present) return -PT_DROP_MALFORMED;
 
   flow->family = PT_FAMILY_IPV4;
   flow->next_header = ip->protocol;
   flow->ttl = ip->ttl;
   flow->tos = ip->tos;
-  flow->fragment = (ip->fragment_be & bpf_htons(0x3fff)) != 0; /* more to come, or not the first */
   flow->options = header > sizeof(*ip);
+  flow->dont_fragment = place & 0x4000;
   flow->total_length = total;
   flow->payload_length = total - header;
-  flow->transport_offset = offset + sizeof(*ip);
+  flow->transport_offset = offset + header;
   pt_map_ipv4(&flow->source, ip->source_be);
   pt_map_ipv4(&flow->destination, ip->destination_be);
-  return PT_GO_ON;
+  if (flow->options) PT_TRY(pt_check_options(ctx, offset + sizeof(*ip), header - sizeof(*ip)));
+  return pt_note_fragment(flow, place & 0x1fff, place & 0x2000);
 }
+
+/* The first bytes of every extension header; what follows them depends on which it is. */
+struct pt_extension {
+  __u8 next_header;
+  __u8 length;   /* in eights of bytes behind the first eight; AH: in words behind the first two */
+  __u16 rest_be; /* fragment: place << 3 | more; routing: type << 8 | segments left */
+};
+#define PT_EXTENSION_HOP_BY_HOP 0
+#define PT_EXTENSION_ROUTING 43
+#define PT_EXTENSION_FRAGMENT 44
+#define PT_EXTENSION_AUTHENTICATION 51
+#define PT_EXTENSION_DESTINATION 60
+#define PT_EXTENSION_MOBILITY 135
+#define PT_EXTENSION_HOST_IDENTITY 139
+#define PT_EXTENSION_SHIM6 140
 
 /* RFC 8200 and the protocols that IANA lists as extension headers; ESP hides its payload and counts as a
  * transport. */
 PT_STAGE bool pt_is_extension(__u8 next_header) {
   switch (next_header) {
-    case 0:   /* hop-by-hop */
-    case 43:  /* routing */
-    case 51:  /* authentication */
-    case 60:  /* destination options */
-    case 135: /* mobility */
-    case 139: /* host identity */
-    case 140: /* shim6 */
+    case PT_EXTENSION_HOP_BY_HOP:
+    case PT_EXTENSION_ROUTING:
+    case PT_EXTENSION_FRAGMENT:
+    case PT_EXTENSION_AUTHENTICATION:
+    case PT_EXTENSION_DESTINATION:
+    case PT_EXTENSION_MOBILITY:
+    case PT_EXTENSION_HOST_IDENTITY:
+    case PT_EXTENSION_SHIM6:
       return true;
     default:
       return false;
   }
 }
 
+PT_STAGE __u32 pt_extension_size(__u8 kind, const struct pt_extension* header) {
+  if (kind == PT_EXTENSION_FRAGMENT) return 8;
+  if (kind == PT_EXTENSION_AUTHENTICATION) return (header->length + 2) * 4; /* RFC 4302 2.2 */
+  return (header->length + 1) * 8;
+}
+
+/* Walks from the first extension header to the transport's. A later fragment's chain ends at its fragment
+ * header: what follows is the middle of something. */
+__attribute__((noinline)) int pt_walk_extensions(struct xdp_md* ctx, struct pt_flow* flow) {
+  if (!flow) return -PT_DROP_MALFORMED;
+  for (int i = 0; i < PT_MAX_EXTENSION_HEADERS; i++) {
+    struct pt_extension header;
+    const __u8 kind = flow->next_header;
+    if (bpf_xdp_load_bytes(ctx, flow->transport_offset, &header, sizeof(header))) return -PT_DROP_MALFORMED;
+    const __u32 size = pt_extension_size(kind, &header);
+    const __u32 rest = bpf_ntohs(header.rest_be);
+    if (size > flow->payload_length) return -PT_DROP_MALFORMED;
+    if (kind == PT_EXTENSION_ROUTING && (rest & 0xff || rest >> 8 == 0)) return -PT_DROP_SOURCE_ROUTE;
+    flow->next_header = header.next_header;
+    flow->transport_offset += size;
+    flow->payload_length -= size;
+    if (kind == PT_EXTENSION_FRAGMENT) PT_TRY(pt_note_fragment(flow, rest >> 3, rest & 1));
+    if (flow->fragment == PT_FRAGMENT_LATER || !pt_is_extension(flow->next_header)) return PT_GO_ON;
+  }
+  return -PT_DROP_TOO_MANY_HEADERS;
+}
+
 PT_STAGE int pt_parse_ipv6(struct xdp_md* ctx, __u32 offset, struct pt_flow* flow) {
-  const struct pt_ipv6* ip = PT_HEADER(ctx, offset, struct pt_ipv6);
+  struct pt_ipv6 copy;
+  const struct pt_ipv6* ip = PT_READ(ctx, offset, copy);
   if (!ip) return -PT_DROP_MALFORMED;
   const __u32 word = bpf_ntohl(ip->version_class_flow_be);
-  const __u32 payload = bpf_ntohs(ip->payload_length_be);
-  if (word >> 28 != 6 || payload + sizeof(*ip) > pt_length(ctx) - offset) return -PT_DROP_MALFORMED;
-  if (payload + sizeof(*ip) > 0xffff) return -PT_DROP_MALFORMED;
+  const __u32 total = bpf_ntohs(ip->payload_length_be) + sizeof(*ip);
+  const __u32 present = pt_length(ctx) - offset;
+  if (word >> 28 != 6 || total > 0xffff) return -PT_DROP_MALFORMED;
+  if ((flow->quoted ? sizeof(*ip) : total) > present) return -PT_DROP_MALFORMED;
 
   flow->family = PT_FAMILY_IPV6;
   flow->next_header = ip->next_header;
   flow->ttl = ip->hop_limit;
   flow->tos = word >> 20 & 0xff;
-  flow->fragment = ip->next_header == PT_IP_FRAGMENT;
   flow->options = pt_is_extension(ip->next_header);
-  flow->total_length = payload + sizeof(*ip);
-  flow->payload_length = payload;
+  flow->dont_fragment = true;
+  flow->total_length = total;
+  flow->payload_length = total - sizeof(*ip);
   flow->transport_offset = offset + sizeof(*ip);
   __builtin_memcpy(&flow->source, ip->source_be, sizeof(flow->source));
   __builtin_memcpy(&flow->destination, ip->destination_be, sizeof(flow->destination));
   /* On the wire such an address is forged (RFC 4291 2.5.5.2), and in the tables it would pass for an IPv4
    * one. */
   if (pt_is_mapped(&flow->source) || pt_is_mapped(&flow->destination)) return -PT_DROP_MALFORMED;
-  return PT_GO_ON;
+  return flow->options ? pt_walk_extensions(ctx, flow) : PT_GO_ON;
 }
 
 PT_STAGE bool pt_is_ip(__u16 type) {
   return type == PT_ETHERTYPE_IPV4 || type == PT_ETHERTYPE_IPV6;
 }
 
-/* `type` must be pt_is_ip. */
-PT_STAGE int pt_parse_ip(struct xdp_md* ctx, __u16 type, __u32 offset, struct pt_flow* flow) {
-  flow->source_port = 0;
-  flow->destination_port = 0;
-  flow->protocol = 0;
-  flow->neighbour = false;
-  flow->reply = false;
+#define PT_FARTHEST_HEADER 20480 /* outer and inner headers with every extension header at its longest */
+
+/* `type` must be pt_is_ip. All of `flow` but `quoted` must be zero. */
+__attribute__((noinline)) int pt_parse_ip(struct xdp_md* ctx, __u32 type, __u32 offset,
+                                          struct pt_flow* flow) {
+  if (!flow || offset > PT_FARTHEST_HEADER) return -PT_DROP_MALFORMED;
   return type == PT_ETHERTYPE_IPV4 ? pt_parse_ipv4(ctx, offset, flow) : pt_parse_ipv6(ctx, offset, flow);
-}
-
-PT_STAGE int pt_parse_tcp(struct xdp_md* ctx, struct pt_flow* flow) {
-  const struct pt_tcp* tcp = PT_HEADER(ctx, flow->transport_offset, struct pt_tcp);
-  if (!tcp || flow->payload_length < sizeof(*tcp)) return -PT_DROP_MALFORMED;
-  const __u32 header = (tcp->offset >> 4) * 4;
-  if (header < sizeof(*tcp) || header > flow->payload_length) return -PT_DROP_MALFORMED;
-  flow->protocol = PT_PROTO_TCP;
-  flow->source_port = bpf_ntohs(tcp->source_be);
-  flow->destination_port = bpf_ntohs(tcp->destination_be);
-  flow->reply = (tcp->flags & 0x14) != 0; /* ACK, RST */
-  return PT_GO_ON;
-}
-
-PT_STAGE int pt_parse_udp(struct xdp_md* ctx, struct pt_flow* flow) {
-  const struct pt_udp* udp = PT_HEADER(ctx, flow->transport_offset, struct pt_udp);
-  if (!udp || flow->payload_length < sizeof(*udp)) return -PT_DROP_MALFORMED;
-  const __u32 length = bpf_ntohs(udp->length_be);
-  if (length < sizeof(*udp) || length > flow->payload_length) return -PT_DROP_MALFORMED;
-  flow->protocol = PT_PROTO_UDP;
-  flow->source_port = bpf_ntohs(udp->source_be);
-  flow->destination_port = bpf_ntohs(udp->destination_be);
-  return PT_GO_ON;
-}
-
-PT_STAGE int pt_parse_icmp(struct xdp_md* ctx, struct pt_flow* flow) {
-  const struct pt_icmp* icmp = PT_HEADER(ctx, flow->transport_offset, struct pt_icmp);
-  if (!icmp || flow->payload_length < sizeof(*icmp)) return -PT_DROP_MALFORMED;
-  flow->protocol = flow->family == PT_FAMILY_IPV4 ? PT_PROTO_ICMP : PT_PROTO_ICMPV6;
-  flow->destination_port = icmp->type << 8 | icmp->code;
-  flow->neighbour = flow->family == PT_FAMILY_IPV6 && icmp->type >= 133 && icmp->type <= 137;
-  return PT_GO_ON;
-}
-
-PT_STAGE int pt_parse_transport(struct xdp_md* ctx, struct pt_flow* flow) {
-  if (flow->fragment) return -PT_DROP_FRAGMENT;
-  if (flow->options) return -PT_DROP_UNKNOWN_HEADER;
-  if (flow->next_header == PT_IP_TCP) return pt_parse_tcp(ctx, flow);
-  if (flow->next_header == PT_IP_UDP) return pt_parse_udp(ctx, flow);
-  const __u8 icmp = flow->family == PT_FAMILY_IPV4 ? PT_IP_ICMP : PT_IP_ICMPV6;
-  return flow->next_header == icmp ? pt_parse_icmp(ctx, flow) : -PT_DROP_L4_UNSUPPORTED;
 }
 
 /* Addresses that no forwarded packet has. */

@@ -85,13 +85,13 @@ PT_STAGE bool pt_hop_left(const struct pt_flow* flow) {
 PT_STAGE int pt_take_hop(struct xdp_md* ctx, __u8 family) {
   if (family == PT_FAMILY_IPV4) {
     struct pt_ipv4* ip = PT_HEADER(ctx, sizeof(struct pt_ethernet), struct pt_ipv4);
-    if (!ip) return -PT_DROP_MALFORMED;
+    if (!ip) return -PT_DROP_NOT_LINEAR;
     const __u32 sum = (__u32)ip->checksum + bpf_htons(0x0100);
     ip->checksum = (__u16)(sum + (sum >= 0xffff));
     ip->ttl--;
   } else {
     struct pt_ipv6* ip = PT_HEADER(ctx, sizeof(struct pt_ethernet), struct pt_ipv6);
-    if (!ip) return -PT_DROP_MALFORMED;
+    if (!ip) return -PT_DROP_NOT_LINEAR;
     ip->hop_limit--;
   }
   return PT_GO_ON;

@@ -31,7 +31,7 @@ PT_STAGE int pt_deliver(struct pt_packet* packet, const struct pt_flow* flow, in
   PT_TRY(pt_egress(packet, fib.ifindex, PT_ROLE_LOCAL, packet->vni));
   PT_TRY(pt_take_hop(packet->ctx, flow->family));
   struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
-  if (!ethernet) return -PT_DROP_MALFORMED;
+  if (!ethernet) return -PT_DROP_NOT_LINEAR;
   pt_write_ethernet(ethernet, &fib);
   return pt_leave_by(egress_local, fib.ifindex, verdict);
 }
@@ -65,7 +65,7 @@ PT_STAGE int pt_forward(struct pt_packet* packet, const struct pt_segment* segme
   PT_TRY(pt_tunnel_route(packet, endpoint, flow->tos, source_port, &fib));
   PT_TRY(pt_take_hop(packet->ctx, flow->family));
   struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
-  if (!ethernet) return -PT_DROP_MALFORMED;
+  if (!ethernet) return -PT_DROP_NOT_LINEAR;
   pt_copy_mac(ethernet->destination, endpoint->mac);
   pt_copy_mac(ethernet->source, packet->generation.gateway->mac);
   packet->receiver = id;

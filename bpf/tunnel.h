@@ -45,14 +45,20 @@ PT_STAGE bool pt_is_underlay_address(const struct pt_packet* packet, const struc
   return found && !pt_no_address(address);
 }
 
-/* For our tunnel port, or a piece that could be: fragments and options cannot hide it. */
+/* True as well for a UDP header that is cut short, which nobody may take for another port's. */
+PT_STAGE bool pt_is_to_port(struct xdp_md* ctx, const struct pt_flow* flow, __u16 port_be) {
+  struct pt_udp copy;
+  if (flow->transport_offset > PT_FARTHEST_HEADER) return true;
+  const struct pt_udp* udp = PT_READ(ctx, flow->transport_offset, copy);
+  return !udp || flow->payload_length < sizeof(*udp) || udp->destination_be == port_be;
+}
+
+/* For our tunnel port, or a piece that could be: fragments, options and extension headers cannot hide it. */
 PT_STAGE bool pt_for_tunnel(const struct pt_packet* packet, const struct pt_flow* outer) {
   if (!pt_is_underlay_address(packet, &outer->destination)) return false;
   if (outer->fragment) return true;
-  if (outer->options) return outer->family == PT_FAMILY_IPV6 || outer->next_header == PT_IP_UDP;
   if (outer->next_header != PT_IP_UDP) return false;
-  const struct pt_udp* udp = PT_HEADER(packet->ctx, outer->transport_offset, struct pt_udp);
-  return !udp || udp->destination_be == packet->generation.gateway->tunnel_port_be;
+  return pt_is_to_port(packet->ctx, outer, packet->generation.gateway->tunnel_port_be);
 }
 
 /* Reads the tunnel headers of a packet that is pt_for_tunnel. */
@@ -64,19 +70,24 @@ PT_STAGE int pt_tunnel_read(const struct pt_packet* packet, const struct pt_link
   if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
 
   const __u32 headers = sizeof(struct pt_udp) + sizeof(struct pt_vxlan);
-  const struct pt_udp* udp = pt_bytes(packet->ctx, outer->transport_offset, headers);
+  const __u32 at = sizeof(struct pt_ethernet) +
+                   (outer->family == PT_FAMILY_IPV4 ? sizeof(struct pt_ipv4) : sizeof(struct pt_ipv6));
+  const struct pt_udp* udp = pt_bytes(packet->ctx, at, headers);
+  if (!udp && pt_length(packet->ctx) >= at + headers) return -PT_DROP_NOT_LINEAR;
   if (!udp || outer->payload_length < headers) return -PT_DROP_MALFORMED;
   if (bpf_ntohs(udp->length_be) != outer->payload_length) return -PT_DROP_MALFORMED;
   const struct pt_vxlan* vxlan = (const void*)(udp + 1);
   tunnel->flags = bpf_ntohl(vxlan->flags_be) >> 24;
   tunnel->vni = bpf_ntohl(vxlan->vni_be) >> 8;
-  tunnel->length = outer->transport_offset + headers;
+  tunnel->length = at + headers;
   return PT_GO_ON;
 }
 
 /* From here on the packet starts with the inner frame. Pointers into it from before are void. */
 PT_STAGE int pt_tunnel_strip(struct pt_packet* packet, const struct pt_tunnel* tunnel) {
-  return bpf_xdp_adjust_head(packet->ctx, (int)tunnel->length) ? -PT_DROP_MALFORMED : PT_GO_ON;
+  if (!bpf_xdp_adjust_head(packet->ctx, (int)tunnel->length)) return PT_GO_ON;
+  const bool whole = pt_length(packet->ctx) < tunnel->length + sizeof(struct pt_ethernet);
+  return whole ? -PT_DROP_MALFORMED : -PT_DROP_NOT_LINEAR;
 }
 
 /* Spreads inner flows over the underlay's paths and receive queues; not secret, not an identity. */

@@ -19,6 +19,7 @@ Bytes outward() {
 const std::set<int> kProvokedElsewhere = {
     -PT_DROP_TABLE_MISSING,  // "a missing table drops what needs it"
     -PT_DROP_PORT_UNKNOWN,   // "an interface that the generation does not know is closed"
+    -PT_DROP_NOT_LINEAR,     // "headers behind a frame's first buffer are read there"
     -PT_DROP_NO_HEADROOM,    // "a frame without room for tunnel headers in front is a counted drop"
 };
 

@@ -7,8 +7,8 @@
 namespace postern::testing {
 namespace {
 
-constexpr Who kEverybody[] = {kAlpha,   kBeta,      kGatewayC, kGatewayD,   kRevoked, kExpired,
-                              kMacless, kElsewhere, kSilent,   kUnroutable, kLeaky,   kSixth};
+constexpr Who kEverybody[] = {kAlpha,     kBeta,   kGatewayC,   kGatewayD, kRevoked, kExpired, kMacless,
+                              kElsewhere, kSilent, kUnroutable, kLeaky,    kSixth,   kJumbo};
 constexpr std::uint16_t kSiteClass = 1;
 constexpr std::uint16_t kPeerClass = 2;
 constexpr std::uint16_t kResourceClass = 3;
@@ -103,6 +103,8 @@ IpAddress underlay_of(Who who) {
       return ip("198.51.100.1");
     case kLeaky:
       return ip("203.0.113.1");
+    case kJumbo:
+      return ip("198.18.0.15");
     case kSixth:
       return ip("2001:db8::e");
     default:
@@ -165,6 +167,8 @@ dataplane::Tables mesh_tables() {
   tables.ports.push_back({{network.underlay.ifindex, 0, 0}, {PT_VNI_ANY, 0, PT_ROLE_UNDERLAY, 0}});
   tables.ports.push_back({{network.site.ifindex, 0, 0}, {kVni, 1, PT_ROLE_LOCAL, 0}});
   tables.ports.push_back({{network.other_site.ifindex, 0, 0}, {kOtherVni, 2, PT_ROLE_LOCAL, 0}});
+  tables.ports.push_back({{network.jumbo_underlay.ifindex, 0, 0}, {PT_VNI_ANY, 3, PT_ROLE_UNDERLAY, 0}});
+  tables.ports.push_back({{network.jumbo_site.ifindex, 0, 0}, {kVni, 4, PT_ROLE_LOCAL, 0}});
   tables.segments.push_back({kVni, {0, {}, table_address(ip("10.1.0.1")), table_address(ip("fd01::1"))}});
   tables.segments.push_back({kOtherVni, {1, {}, table_address(ip("10.9.0.1")), {}}});
   for (const Who who : kEverybody)

@@ -33,6 +33,7 @@ enum Who : std::uint8_t {
   kUnroutable = 12,  // underlay 198.51.100.1, to which there is no route
   kLeaky = 13,       // underlay 203.0.113.1, routed out of a site interface
   kSixth = 14,       // underlay 2001:db8::e
+  kJumbo = 15,       // underlay 198.18.0.15, behind u9
 };
 
 MacAddress our_mac();

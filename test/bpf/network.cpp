@@ -55,6 +55,13 @@ std::string commands() {
   link("l0", "11");
   link("l1", "12");
   link("x0", "13");
+  link("u9", "14");
+  link("l9", "15");
+  for (const char* device : {"u9", "u9p", "l9", "l9p"})
+    out += std::string("link set ") + device + " mtu 9216\n";
+  out += "addr add 198.18.0.1/24 dev u9\naddr add 10.1.64.1/24 dev l9\n";
+  neighbour("198.18.0.15", "u9", kRouterMac);
+  neighbour("10.1.64.10", "l9", kHostMac);
   out += "addr add 192.0.2.1/24 dev u0\n";
   out += "addr add 10.1.0.1/24 dev l0\naddr add fd01::1/64 dev l0 nodad\n";
   out += "addr add 10.9.0.1/24 dev l1\n";
@@ -78,7 +85,8 @@ UniqueFd pass_program() {
       {.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = XDP_PASS},
       {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0},
   };
-  UniqueFd program(::bpf_prog_load(BPF_PROG_TYPE_XDP, "pass", "GPL", code, 2, nullptr));
+  LIBBPF_OPTS(bpf_prog_load_opts, options, .prog_flags = BPF_F_XDP_HAS_FRAGS);
+  UniqueFd program(::bpf_prog_load(BPF_PROG_TYPE_XDP, "pass", "GPL", code, 2, &options));
   if (!program) give_up("an XDP program that passes");
   return program;
 }
@@ -108,6 +116,8 @@ Network::Network() : host(testing::mac(kHostMac)), router(testing::mac(kRouterMa
   site = interface("l0", program.get(), "02:00:00:00:00:11");
   other_site = interface("l1", program.get(), "02:00:00:00:00:12");
   stray = interface("x0", program.get(), "02:00:00:00:00:13");
+  jumbo_underlay = interface("u9", program.get(), "02:00:00:00:00:14");
+  jumbo_site = interface("l9", program.get(), "02:00:00:00:00:15");
 }
 
 }  // namespace postern::testing

@@ -21,6 +21,8 @@ struct PacketCase {
 };
 
 std::vector<PacketCase> parse_cases();
+std::vector<PacketCase> header_cases();
+std::vector<PacketCase> quote_cases();
 std::vector<PacketCase> admit_cases();
 std::vector<PacketCase> own_cases();
 std::vector<PacketCase> policy_cases();

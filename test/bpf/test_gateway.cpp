@@ -12,7 +12,7 @@
 namespace postern::testing {
 namespace {
 
-constexpr std::uint32_t kSlotsInUse[] = {0, 1, 2, PT_PORT_SLOT_UNKNOWN};
+constexpr std::uint32_t kSlotsInUse[] = {0, 1, 2, 3, 4, PT_PORT_SLOT_UNKNOWN};
 constexpr Who kCounted[] = {kAlpha, kBeta, kRevoked};
 
 template <class T>
@@ -116,8 +116,8 @@ std::vector<pt_count> read_counts(int map_fd, std::uint32_t rows) {
 
 TestGateway::TestGateway() : plane_(load()), generations_(need(dataplane::Generations::open(*plane_))) {
   const Network& network = Network::get();
-  fill_devmap(plane_->map_fd("egress_underlay"), {network.underlay});
-  fill_devmap(plane_->map_fd("egress_local"), {network.site, network.other_site});
+  fill_devmap(plane_->map_fd("egress_underlay"), {network.underlay, network.jumbo_underlay});
+  fill_devmap(plane_->map_fd("egress_local"), {network.site, network.other_site, network.jumbo_site});
   const std::vector<pt_peer_count> zero(static_cast<std::size_t>(::libbpf_num_possible_cpus()));
   for (const std::uint32_t peer : kCounted)
     REQUIRE(::bpf_map_update_elem(plane_->map_fd("peer_counts"), &peer, zero.data(), BPF_ANY) == 0);
@@ -133,14 +133,15 @@ void TestGateway::adopt(const dataplane::Tables& tables) {
   need(generations_.adopt(sorted));
 }
 
-Run TestGateway::run(Side side, const Bytes& frame, std::uint32_t ifindex, std::size_t metadata) const {
+Run TestGateway::run(Side side, const Bytes& frame, std::uint32_t ifindex, std::size_t metadata,
+                     std::size_t linear) const {
   Bytes in(metadata);
   in.insert(in.end(), frame.begin(), frame.end());
   Run run;
   run.out.resize(in.size() + 256);
   xdp_md context{};
   context.data = static_cast<__u32>(metadata);
-  context.data_end = static_cast<__u32>(in.size());
+  context.data_end = static_cast<__u32>(linear != 0 ? metadata + linear : in.size());
   context.ingress_ifindex = ifindex;
   LIBBPF_OPTS(bpf_test_run_opts, options);
   options.data_in = in.data();
@@ -157,6 +158,18 @@ Run TestGateway::run(Side side, const Bytes& frame, std::uint32_t ifindex, std::
   run.out.resize(options.data_size_out);
   run.end = audit(before, read_books(*plane_), frame.size(), run.action);
   return run;
+}
+
+bool TestGateway::can_split() const {
+  Bytes frame(64);
+  xdp_md context{};
+  context.data_end = 32;
+  LIBBPF_OPTS(bpf_test_run_opts, options);
+  options.data_in = frame.data();
+  options.data_size_in = static_cast<__u32>(frame.size());
+  options.ctx_in = &context;
+  options.ctx_size_in = sizeof context;
+  return ::bpf_prog_test_run_opts(plane_->program_fd(config::Role::local), &options) == 0;
 }
 
 Run TestGateway::underlay(const Bytes& frame) const {

@@ -48,8 +48,12 @@ class TestGateway {
   explicit TestGateway(const dataplane::Tables& tables);
 
   void adopt(const dataplane::Tables& tables);
-  // `metadata` bytes in front of the frame take from its headroom.
-  Run run(Side side, const Bytes& frame, std::uint32_t ifindex, std::size_t metadata = 0) const;
+  // `metadata` bytes in front of the frame take from its headroom. A frame of more than a page is given in
+  // several buffers; `linear` says how much of it lies in the first one (0: as much as fits), which Linux
+  // 6.18 and newer can do: see can_split().
+  Run run(Side side, const Bytes& frame, std::uint32_t ifindex, std::size_t metadata = 0,
+          std::size_t linear = 0) const;
+  bool can_split() const;
   Run underlay(const Bytes& frame) const;
   Run local(const Bytes& frame) const;
 

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <bpf/bpf.h>
+#include <doctest/doctest.h>
+#include <linux/bpf.h>
+
+#include "test_gateway.h"
+
+namespace postern::testing {
+namespace {
+
+// A tenth of what the kernel bears with: room for kernels whose verifier prunes less.
+constexpr unsigned kBudget = 100'000;
+
+}  // namespace
+
+TEST_CASE("the verifier is done with each program within its budget") {
+  const TestGateway gateway;
+  for (const config::Role role : {config::Role::underlay, config::Role::local}) {
+    bpf_prog_info info{};
+    __u32 size = sizeof info;
+    REQUIRE(::bpf_obj_get_info_by_fd(gateway.plane().program_fd(role), &info, &size) == 0);
+    MESSAGE(std::string(info.name) << ": " << info.verified_insns << " instructions verified of a budget of "
+                                   << kBudget << ", " << info.xlated_prog_len / 8 << " long");
+    CHECK(info.verified_insns > 0);
+    CHECK(info.verified_insns < kBudget);
+  }
+}
+
+}  // namespace postern::testing
