@@ -50,7 +50,7 @@ def arp_request(asked, sender="10.2.0.254", sender_mac="02:00:00:00:02:02"):
         ipaddress.IPv4Address(sender).packed + bytes(6) + ipaddress.IPv4Address(asked).packed
 
 
-OPTION_NOP = b"\x01" * 4
+OPTION_LOOSE_ROUTE = bytes([131, 3, 4, 0])
 SHORT_UDP = struct.pack("!HHHH", 40000, UDP_PORT, 80, 0) + b"short"
 
 # name -> (reason, how to provoke it)
@@ -97,8 +97,8 @@ CASES = {
         ("ttl_exceeded", lambda s: s.tunnel(inner_udp(B4, A4, UDP_PORT, s.mac, ttl=1))),
     "a later fragment":
         ("fragment", lambda s: s.tunnel(inner_udp(B4, A4, UDP_PORT, s.mac, fragment=64))),
-    "IP options in the tunnel":
-        ("unknown_header", lambda s: s.tunnel(inner_udp(B4, A4, UDP_PORT, s.mac, options=OPTION_NOP))),
+    "a source route in the tunnel":
+        ("source_route", lambda s: s.tunnel(inner_udp(B4, A4, UDP_PORT, s.mac, options=OPTION_LOOSE_ROUTE))),
     "an inner protocol beyond TCP, UDP and ICMP":
         ("l4_unsupported", lambda s: s.tunnel(ethernet(s.mac, s.lab.b.mac, ETH_IPV4, ipv4(B4, A4, 47, bytes(20))))),
     "an inner header that is cut short":
