@@ -22,6 +22,10 @@ PACKAGES_BUILD := g++ clang llvm bpftool libbpf-dev libxdp-dev linux-libc-dev li
   libnl-route-3-dev libnftables-dev prometheus-cpp-dev libcpp-httplib-dev libxxhash-dev pkg-config
 PACKAGES_TEST := doctest-dev python3 python3-pytest iproute2 nftables iputils-ping ethtool tcpdump iperf3 strace \
   prometheus procps util-linux e2fsprogs curl jq git
+# For the rig that loses writes: a FUSE file under a loop device under ext4 and xfs.
+PACKAGES_RIG := python3-fusepy fuse3 xfsprogs
+# Only `make bench` needs what the journal is measured against.
+PACKAGES_BENCH := libsqlite3-dev librocksdb-dev liblmdb-dev
 PACKAGES_LINT := clang-format clang-tidy
 PACKAGES_FUZZ := libclang-rt-14-dev
 
@@ -29,7 +33,7 @@ DEPS := $(BUILD)/.deps
 .PHONY: deps
 deps: $(DEPS)
 $(DEPS): Makefile deploy/install-packages
-	@deploy/install-packages $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_LINT) $(PACKAGES_FUZZ)
+	@deploy/install-packages $(PACKAGES_BUILD) $(PACKAGES_TEST) $(PACKAGES_RIG) $(PACKAGES_LINT) $(PACKAGES_FUZZ)
 	@mkdir -p $(@D) && touch $@
 
 # ---- flags ------------------------------------------------------------------------------------------------------
@@ -127,7 +131,7 @@ $(BUILD)/postern: $(CLI_OBJECTS) $(BUILD)/libpostern.a
 
 # ---- tests ------------------------------------------------------------------------------------------------------
 
-UNIT_SOURCES := $(wildcard test/unit/*.cpp test/unit/*/*.cpp test/support/*.cpp)
+UNIT_SOURCES := $(wildcard test/unit/*.cpp test/unit/*/*.cpp test/support/*.cpp test/sim/simulated_*.cpp)
 BPF_TEST_SOURCES := $(wildcard test/bpf/*.cpp test/support/*.cpp)
 
 # The library's copies of inline functions come first: they are the ones with both sanitizers.
@@ -138,13 +142,42 @@ $(BUILD)/test-bpf: $(BPF_TEST_SOURCES:%.cpp=$(BUILD)/release/%.o) $(BUILD)/libpo
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
-$(BUILD)/journal-driver: $(BUILD)/release/test/crash/journal_driver.o $(BUILD)/libpostern.a
+# The journal and what it stands on, for programs that need no more.
+LEDGER_OBJECTS := $(foreach m,core wire ledger,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp)))
+LEDGER_LDLIBS := -lsodium -lsimdjson -lxxhash -lpthread
+$(BUILD)/journal-driver: $(BUILD)/release/test/crash/journal_driver.o $(LEDGER_OBJECTS)
 	@echo "  LINK   $@"
-	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@
+
+# Crashes on simulated disks. One program has the journal compiled once more, with segments so small that rolls and
+# compactions come often; the other has it as it ships.
+SIMULATION_SOURCES := $(wildcard test/sim/*.cpp)
+COMPILE_SIMULATION = $(CXX) -include $(BUILD)/release/precompiled.h $(CPPFLAGS) $(CXXFLAGS) -Itest -MMD -MP
+$(BUILD)/simulation/%.o: %.cpp | $(DEPS) $(BUILD)/release/precompiled.h
+	@mkdir -p $(@D)
+	@echo "  SIM    $<"
+	@$(COMPILE_SIMULATION) -DPOSTERN_SIMULATED_SEGMENT_BYTES=65536 -c $< -o $@
+$(BUILD)/simulation-8m/%.o: %.cpp | $(DEPS) $(BUILD)/release/precompiled.h
+	@mkdir -p $(@D)
+	@echo "  SIM 8M $<"
+	@$(COMPILE_SIMULATION) -c $< -o $@
+$(BUILD)/journal-simulation: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o) \
+  $(LEDGER_OBJECTS:$(BUILD)/release/userspace/ledger/%=$(BUILD)/simulation/userspace/ledger/%)
+$(BUILD)/journal-simulation-8m: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation-8m/%.o) $(LEDGER_OBJECTS)
+$(BUILD)/journal-simulation $(BUILD)/journal-simulation-8m:
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@
+
+# All that tries to make the journal lose something.
+.PHONY: journal_durability_tests
+journal_durability_tests: tests-built
+	@$(BUILD)/test-unit -ts=journal_durability_tests
+	@test/run crash
 
 TEST_TIERS := unit bpf e2e crash
 .PHONY: test $(TEST_TIERS:%=test-%) tests-built
-tests-built: all $(BUILD)/test-unit $(BUILD)/test-bpf $(BUILD)/journal-driver
+tests-built: all $(BUILD)/test-unit $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
+  $(BUILD)/journal-simulation-8m
 test: tests-built
 	@test/run $(TEST_TIERS)
 $(TEST_TIERS:%=test-%): test-%: tests-built
@@ -165,13 +198,25 @@ $(BUILD)/release/bench/%.o: CPPFLAGS += -Itest -Itest/bpf
 $(BUILD)/bench-datapath: $(BENCH_OBJECTS) $(BUILD)/libpostern.a
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+BENCH_DEPS := $(BUILD)/.deps-bench
+$(BENCH_DEPS): Makefile deploy/install-packages
+	@deploy/install-packages $(PACKAGES_BENCH)
+	@mkdir -p $(@D) && touch $@
+BENCH_JOURNAL_OBJECTS := $(addprefix $(BUILD)/release/bench/,journal.o stores.o)
+$(BENCH_JOURNAL_OBJECTS): | $(BENCH_DEPS)
+$(BENCH_JOURNAL_OBJECTS): CPPFLAGS += -Ibench
+$(BUILD)/bench-journal: $(BENCH_JOURNAL_OBJECTS) $(LEDGER_OBJECTS)
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -lsqlite3 -lrocksdb -llmdb -o $@
 .PHONY: bench
-bench: $(BUILD)/bench-datapath
+bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal
 	@$(BUILD)/bench-datapath
+	@$(BUILD)/bench-journal
 
 # Long runs: the same suites with NIGHTLY=1, every mutant, an hour of fuzzing.
 .PHONY: nightly
 nightly: tests-built
+	@$(BUILD)/journal-simulation --crashes 1000000 --jobs $(shell nproc)
 	@NIGHTLY=1 test/run $(TEST_TIERS)
 	@$(MAKE) mutants
 	@$(MAKE) fuzz FUZZ_SECONDS=720

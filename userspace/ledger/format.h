@@ -17,7 +17,12 @@
 namespace postern::ledger {
 
 inline constexpr std::uint32_t kFormatVersion = 1;
+// The simulation of crashes is built with small segments, so that it comes by many rolls (SPEC 4.12).
+#ifdef POSTERN_SIMULATED_SEGMENT_BYTES
+inline constexpr std::size_t kSegmentBytes = POSTERN_SIMULATED_SEGMENT_BYTES;
+#else
 inline constexpr std::size_t kSegmentBytes = 8U << 20;
+#endif
 inline constexpr std::size_t kBlockBytes = 4096;  // batches start on it
 inline constexpr std::size_t kSectorBytes = 512;  // what a disk writes whole, at the least
 inline constexpr std::size_t kSegmentHeaderCopies = 2;
