@@ -14,7 +14,7 @@
 #include <linux/types.h>
 
 /* Part of every pin's name: raise it with any change of layout below. */
-#define PT_ABI_VERSION 1
+#define PT_ABI_VERSION 2
 
 #define PT_SLOTS 2 /* generations that tables exist for at once: the active one and the idle one */
 
@@ -39,7 +39,8 @@
 #define PT_VNI_ANY 0 /* not a legal segment: the trie key under which "owned in any segment" is kept */
 #define PT_MAX_VNI 0xffffff
 
-/* How a packet ended. Every packet is counted under exactly one verdict; PT_DROP further under one reason.
+/* How a packet ended. Every packet is counted under exactly one verdict; DROP and REFUSED further under one
+ * reason.
  *        number, NAME,   label,    help */
 #define PT_VERDICTS(X)                                                                    \
   X(0, DROP, "drop", "dropped, see drops_total for the reason")                           \
@@ -48,7 +49,8 @@
   X(3, ENCAPSULATED, "encapsulated", "taken from the site and sent into a tunnel")        \
   X(4, RELAYED, "relayed", "taken out of one peer's tunnel and sent into another's")      \
   X(5, REPLIED, "replied", "an ARP, neighbour or echo request that the gateway answered") \
-  X(6, ROUTED, "routed", "forwarded from one local interface to another")
+  X(6, ROUTED, "routed", "forwarded from one local interface to another")                 \
+  X(7, REFUSED, "refused", "dropped, and its sender told so by ICMP, see drops_total for the reason")
 
 /* Why a packet was dropped. One line is one number for ever. The labels are the metric's `reason`. */
 #define PT_DROP_REASONS(X)                                                                                 \
@@ -89,7 +91,8 @@
   X(32, SOURCE_ROUTE, "source_route", "a source route: the sender wants to name the way itself")           \
   X(33, TOO_MANY_HEADERS, "too_many_headers", "more IPv6 extension headers than are followed")             \
   X(34, NOT_LINEAR, "not_linear", "headers that must be changed lie behind the frame's first buffer")      \
-  X(35, ICMP_QUOTE, "icmp_quote", "an ICMP error that quotes no packet of the one that it is sent to")
+  X(35, ICMP_QUOTE, "icmp_quote", "an ICMP error that quotes no packet of the one that it is sent to")     \
+  X(36, CONGESTION, "congestion", "marked by a congested router, and its ends do not understand marks")
 
 enum pt_verdict {
 #define PT_X(number, name, label, help) PT_VERDICT_##name = number,
@@ -104,6 +107,22 @@ enum pt_drop_reason {
   PT_DROP_REASONS(PT_X)
 #undef PT_X
       PT_DROP_REASON_COUNT
+};
+
+/* What happened beside a packet's verdict. incidents[number], per CPU, not swapped.
+ *        number, NAME,   label,    help */
+#define PT_INCIDENTS(X)                                                                                  \
+  X(0, ICMP_SENT, "icmp_sent", "ICMP errors that the gateway sent")                                      \
+  X(1, ICMP_LIMITED, "icmp_limited", "ICMP errors that were due and not sent, for there were too many")  \
+  X(2, PATH_MTU_LOWERED, "path_mtu_lowered", "reports from the underlay that lowered a peer's path MTU") \
+  X(3, PATH_MTU_REFUSED, "path_mtu_refused", "such reports that came too often or would have raised it") \
+  X(4, MSS_CLAMPED, "mss_clamped", "TCP connections whose segment size was lowered to fit the tunnel")
+
+enum pt_incident {
+#define PT_X(number, name, label, help) PT_INCIDENT_##name = number,
+  PT_INCIDENTS(PT_X)
+#undef PT_X
+      PT_INCIDENT_COUNT
 };
 
 struct pt_address {
@@ -123,7 +142,8 @@ struct pt_gateway {
   __u16 tunnel_port_be;
   __u8 open;   /* 0: mesh traffic is dropped as CLOSED */
   __u8 mac[6]; /* our inner MAC */
-  __u8 pad[7];
+  __u8 clamp_mss;
+  __u8 pad[6];
 };
 
 /* ports: an interface that a program is attached to, as this generation sees it. */
@@ -138,6 +158,8 @@ struct pt_port {
   __u16 slot; /* index of its counters, below PT_MAX_PORTS; stable while the interface is configured */
   __u8 role;
   __u8 pad;
+  __u16 mtu; /* of the interface; 0: not known */
+  __u8 mac[6];
 };
 
 /* segments: VNI -> what the generation says of a segment. */
@@ -236,6 +258,23 @@ struct pt_count {
   __u64 bytes;
 };
 
+/* path_mtus[peer id]: the largest outer packet that the underlay is known to take to the peer. Not swapped:
+ * it is a fact of the underlay. Read and written as one word. */
+#define PT_PATH_MTU_FLOOR 1280 /* the least that IPv6 asks of a link */
+#define PT_PATH_MTU_FORGET_S 600
+struct pt_path_mtu {
+  __u32 mtu;      /* 0: nothing was learnt */
+  __u32 learnt_s; /* coarse monotonic */
+};
+
+/* icmp_tokens[0], per CPU: how many ICMP errors may be sent now. */
+#define PT_ICMP_TOKEN_NS 10000000ull
+#define PT_ICMP_BURST 50
+struct pt_tokens {
+  __u64 filled_ns; /* coarse monotonic */
+  __u64 tokens;
+};
+
 /* peer_counts: peer id -> traffic, per CPU. rx: accepted from the peer. tx: sent to it. Rows are made by the
  * agent. */
 struct pt_peer_count {
@@ -277,7 +316,8 @@ struct pt_event {
 PT_ASSERT(PT_MAX_SEGMENTS % 64 == 0, "segments fill whole words");
 PT_ASSERT(sizeof(struct pt_gateway) == 96, "pt_gateway");
 PT_ASSERT(sizeof(struct pt_port_key) == 8, "pt_port_key");
-PT_ASSERT(sizeof(struct pt_port) == 8, "pt_port");
+PT_ASSERT(sizeof(struct pt_port) == 16, "pt_port");
+PT_ASSERT(sizeof(struct pt_path_mtu) == 8, "pt_path_mtu");
 PT_ASSERT(sizeof(struct pt_segment) == 40, "pt_segment");
 PT_ASSERT(sizeof(struct pt_peer) == 40, "pt_peer");
 PT_ASSERT(sizeof(struct pt_endpoint) == 72, "pt_endpoint");

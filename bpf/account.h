@@ -28,16 +28,17 @@ PT_STAGE void pt_count_peers(const struct pt_packet* packet, bool dropped) {
 /* Turns a packet's end into what the driver is told. Bytes are those of the frame as it arrived; a peer's
  * `tx` are those of the tunnel packet that leaves. */
 PT_STAGE int pt_account(const struct pt_packet* packet, int end) {
-  const bool dropped = end <= 0;
-  const __u32 verdict = dropped ? PT_VERDICT_DROP : (__u32)end;
+  const bool refused = end == PT_VERDICT_REFUSED;
+  const bool dropped = end <= 0 || refused;
+  const __u32 verdict = end <= 0 ? PT_VERDICT_DROP : (__u32)end;
   const __u32 row = packet->port_slot * PT_VERDICT_COUNT + verdict;
   pt_count(bpf_map_lookup_elem(&verdicts, &row), packet->length);
   if (dropped) {
-    const __u32 reason = (__u32)-end;
+    const __u32 reason = refused ? packet->refused : (__u32)-end;
     pt_count(bpf_map_lookup_elem(&drops, &reason), packet->length);
   }
   pt_count_peers(packet, dropped);
-  if (dropped) return XDP_DROP;
+  if (end <= 0) return XDP_DROP;
   return verdict == PT_VERDICT_PASS ? XDP_PASS : XDP_REDIRECT;
 }
 

@@ -29,11 +29,10 @@ PT_STAGE int pt_admit(struct pt_packet* packet, const struct pt_flow* outer, con
 }
 
 /* The inner frame is for us, or a question to all that a gateway may answer, and of a kind that we carry. */
-PT_STAGE int pt_admit_frame(const struct pt_packet* packet, const struct pt_link* link) {
-  const struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
-  if (!ethernet) return -PT_DROP_MALFORMED;
-  const __u8* us = packet->generation.gateway->mac;
-  if (!link->group && !pt_same_mac(ethernet->destination, us)) return -PT_DROP_NOT_OUR_MAC;
+PT_FUNCTION int pt_admit_frame(struct xdp_md* ctx, const struct pt_gateway* us, const struct pt_link* link) {
+  const struct pt_ethernet* ethernet = PT_HEADER(ctx, 0, struct pt_ethernet);
+  if (!ethernet || !us || !link) return -PT_DROP_MALFORMED;
+  if (!link->group && !pt_same_mac(ethernet->destination, us->mac)) return -PT_DROP_NOT_OUR_MAC;
   if (link->tags) return -PT_DROP_VLAN_TAG;
   if (link->type == PT_ETHERTYPE_ARP) {
     return link->group && !link->broadcast ? -PT_DROP_INNER_MULTICAST : PT_GO_ON;
@@ -42,7 +41,8 @@ PT_STAGE int pt_admit_frame(const struct pt_packet* packet, const struct pt_link
 }
 
 /* Addresses that can be forwarded; everything that is sent to many ends here. */
-PT_STAGE int pt_admit_addresses(const struct pt_link* link, const struct pt_flow* flow) {
+PT_FUNCTION int pt_admit_addresses(const struct pt_link* link, const struct pt_flow* flow) {
+  if (!link || !flow) return -PT_DROP_MALFORMED;
   if (link->group) return -PT_DROP_INNER_MULTICAST;
   if (pt_is_multicast(flow->family, &flow->source)) return -PT_DROP_INNER_MULTICAST;
   if (pt_is_multicast(flow->family, &flow->destination)) return -PT_DROP_INNER_MULTICAST;

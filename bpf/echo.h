@@ -15,11 +15,6 @@
 #define PT_ECHO6_REQUEST 128
 #define PT_ECHO6_REPLY 129
 
-/* RFC 1624: the checksum after one of the words under it went from `old` to `new`. */
-PT_STAGE __u16 pt_checksum_with(__u16 checksum, __u16 old, __u16 new) {
-  return (__u16)~pt_fold((__u64)(__u16)~checksum + (__u16)~old + new);
-}
-
 PT_STAGE int pt_turn_icmp(struct pt_icmp* icmp, __u8 reply) {
   const __u16 asked = bpf_htons(icmp->type << 8);
   icmp->type = reply;
@@ -50,22 +45,26 @@ PT_STAGE int pt_turn_ipv6(struct xdp_md* ctx, const struct pt_flow* flow) {
   return pt_turn_icmp(icmp, PT_ECHO6_REPLY);
 }
 
-PT_STAGE int pt_answer_echo(struct pt_packet* packet, const struct pt_flow* flow) {
+/* Turns an echo request round in place; anything else has no receiver here. */
+PT_FUNCTION int pt_turn_echo(struct xdp_md* ctx, const struct pt_flow* flow) {
+  if (!flow) return -PT_DROP_MALFORMED;
   const bool asked4 = flow->protocol == PT_PROTO_ICMP && flow->destination_port == PT_ECHO_REQUEST << 8;
   const bool asked6 = flow->protocol == PT_PROTO_ICMPV6 && flow->destination_port == PT_ECHO6_REQUEST << 8;
   if (!asked4 && !asked6) return -PT_DROP_NO_FIB_ROUTE;
   if (flow->options) return -PT_DROP_UNKNOWN_HEADER;
   if (flow->fragment) return -PT_DROP_FRAGMENT;
-  if (asked4) {
-    PT_TRY(pt_turn_ipv4(packet->ctx));
-  } else {
-    PT_TRY(pt_turn_ipv6(packet->ctx, flow));
-  }
-  struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
+  PT_TRY(asked4 ? pt_turn_ipv4(ctx) : pt_turn_ipv6(ctx, flow));
+  struct pt_ethernet* ethernet = PT_HEADER(ctx, 0, struct pt_ethernet);
   if (!ethernet) return -PT_DROP_MALFORMED;
-  pt_copy_mac(ethernet->destination, ethernet->source);
-  pt_copy_mac(ethernet->source, packet->generation.gateway->mac);
-  return pt_send_back(packet, flow->tos);
+  const struct pt_ethernet asked = *ethernet;
+  pt_copy_mac(ethernet->destination, asked.source);
+  pt_copy_mac(ethernet->source, asked.destination);
+  return PT_ANSWER;
+}
+
+PT_STAGE int pt_answer_echo(struct pt_packet* packet, const struct pt_flow* flow) {
+  packet->answer_tos = flow->tos;
+  return pt_turn_echo(packet->ctx, flow);
 }
 
 #endif

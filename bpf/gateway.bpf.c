@@ -11,22 +11,32 @@
 #include "account.h"
 #include "admit.h"
 #include "echo.h"
-#include "neighbour.h"
+#include "ecn.h"
+#include "icmp.h"
 #include "own.h"
 #include "policy.h"
 #include "quote.h"
 #include "steer.h"
 #include "transport.h"
 #include "tunnel.h"
+#include "underlay_error.h"
 
 PT_STAGE struct pt_packet pt_begin(struct xdp_md* ctx) {
+  const __u32 zero = 0;
   struct pt_packet packet = {
       .ctx = ctx,
+      .work = bpf_map_lookup_elem(&work, &zero),
       .generation = pt_generation_read(),
       .length = pt_length(ctx),
       .port_slot = PT_PORT_SLOT_UNKNOWN,
   };
   return packet;
+}
+
+/* Is the frame addressed to the port's own MAC? */
+PT_FUNCTION int pt_is_for_port(struct xdp_md* ctx, const struct pt_port* port) {
+  const struct pt_ethernet* ethernet = PT_HEADER(ctx, 0, struct pt_ethernet);
+  return ethernet && port && pt_same_mac(ethernet->destination, port->mac);
 }
 
 /* The port that it came in by. Frames of a port that the generation does not know in this role are dropped,
@@ -40,32 +50,35 @@ PT_STAGE int pt_arrive(struct pt_packet* packet, __u8 role) {
   if (!port || port->role != role) return -PT_DROP_PORT_UNKNOWN;
   packet->port_slot = port->slot;
   packet->vni = port->vni;
+  packet->port_mtu = port->mtu;
+  packet->for_port = pt_is_for_port(packet->ctx, port);
   return PT_GO_ON;
 }
 
 /* The frame at the packet's start came out of an admitted peer's tunnel. */
 PT_STAGE int pt_judge_inner(struct pt_packet* packet, const struct pt_segment* segment) {
-  struct pt_link link = {};
-  struct pt_flow flow = {};
+  struct pt_link* link = pt_clean(packet->work->link);
+  struct pt_flow* flow = pt_clean(packet->work->flow);
   const struct pt_owner *source, *destination;
-  PT_TRY(pt_parse_link(packet->ctx, &link));
-  PT_TRY(pt_admit_frame(packet, &link));
-  if (link.type == PT_ETHERTYPE_ARP) return pt_answer_arp(packet, segment);
+  PT_TRY(pt_parse_link(packet->ctx, link));
+  PT_TRY(pt_admit_frame(packet->ctx, packet->generation.gateway, link));
+  if (link->type == PT_ETHERTYPE_ARP) return pt_answer_arp(packet, segment);
 
-  PT_TRY(pt_parse_ip(packet->ctx, link.type, sizeof(struct pt_ethernet), &flow));
-  const int transport = pt_parse_transport(packet->ctx, &flow);
-  if (transport == PT_GO_ON && flow.neighbour && (!link.group || link.multicast6)) {
-    return pt_answer_solicitation(packet, segment, &flow);
+  PT_TRY(pt_parse_ip(packet->ctx, link->type, sizeof(struct pt_ethernet), flow));
+  const int transport = pt_parse_transport(packet->ctx, flow);
+  if (transport == PT_GO_ON && flow->neighbour && (!link->group || link->multicast6)) {
+    return pt_answer_solicitation(packet, segment, flow);
   }
-  PT_TRY(pt_admit_addresses(&link, &flow));
+  PT_TRY(pt_admit_addresses(link, flow));
   PT_TRY(transport);
 
-  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.source, &source));
-  if (!flow.error) PT_TRY(pt_own_peer(packet, source));
-  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.destination, &destination));
-  PT_TRY(pt_permit(packet, &flow, source, destination));
-  if (pt_is_segment_address(segment, &flow.destination)) return pt_answer_echo(packet, &flow);
-  return pt_steer(packet, segment, &flow, destination);
+  PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->source, &source));
+  if (!flow->error) PT_TRY(pt_own_peer(packet, source));
+  PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->destination, &destination));
+  PT_TRY(pt_permit(packet, flow, source, destination));
+  PT_TRY(pt_merge_ecn(packet->ctx, flow, packet->outer_tos));
+  if (pt_is_segment_address(segment, &flow->destination)) return pt_answer_echo(packet, flow);
+  return pt_complain(packet, segment, flow, pt_unknown(pt_steer(packet, segment, flow, destination)));
 }
 
 /* Before the first adoption no address is known to be ours, so the tunnel's port alone is closed. */
@@ -75,20 +88,27 @@ PT_STAGE int pt_judge_unadopted(const struct pt_packet* packet, const struct pt_
 }
 
 PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {
-  struct pt_link link = {};
-  struct pt_flow outer = {};
-  struct pt_tunnel tunnel = {};
+  if (!packet->work) return -PT_DROP_TABLE_MISSING;
+  struct pt_link* link = pt_clean(packet->work->link);
+  struct pt_flow* outer = pt_clean(packet->work->outer);
+  struct pt_tunnel* tunnel = pt_clean(packet->work->tunnel);
   const struct pt_segment* segment;
   if (packet->generation.number) PT_TRY(pt_arrive(packet, PT_ROLE_UNDERLAY));
-  PT_TRY(pt_parse_link(packet->ctx, &link));
-  if (!pt_is_ip(link.type)) return PT_VERDICT_PASS;
-  PT_TRY(pt_parse_ip(packet->ctx, link.type, link.offset, &outer));
-  if (!packet->generation.number) return pt_judge_unadopted(packet, &outer);
-  if (!pt_for_tunnel(packet, &outer)) return pt_untunnelled(packet, &outer);
+  PT_TRY(pt_parse_link(packet->ctx, link));
+  if (!pt_is_ip(link->type)) return PT_VERDICT_PASS;
+  PT_TRY(pt_parse_ip(packet->ctx, link->type, link->offset, outer));
+  if (!packet->generation.number) return pt_judge_unadopted(packet, outer);
+  if (!pt_for_tunnel(packet, outer)) {
+    PT_TRY(pt_heed_error(packet, outer));
+    return pt_untunnelled(packet, outer);
+  }
 
-  PT_TRY(pt_tunnel_read(packet, &link, &outer, &tunnel));
-  PT_TRY(pt_admit(packet, &outer, &tunnel, &segment));
-  PT_TRY(pt_tunnel_strip(packet, &tunnel));
+  PT_TRY(pt_tunnel_read(packet, link, outer, tunnel));
+  PT_TRY(pt_admit(packet, outer, tunnel, &segment));
+  packet->outer_tos = outer->tos;
+  packet->tunnel_mtu =
+      pt_within_path_mtu(packet->sender, packet->port_mtu) - pt_overhead(outer->family == PT_FAMILY_IPV6);
+  PT_TRY(pt_tunnel_strip(packet, tunnel));
   return pt_judge_inner(packet, segment);
 }
 
@@ -106,44 +126,47 @@ PT_STAGE bool pt_is_hosts(const struct pt_packet* packet, const struct pt_segmen
 }
 
 PT_STAGE int pt_judge_local(struct pt_packet* packet) {
-  struct pt_link link = {};
-  struct pt_flow flow = {};
+  if (!packet->work) return -PT_DROP_TABLE_MISSING;
+  struct pt_link* link = pt_clean(packet->work->link);
+  struct pt_flow* flow = pt_clean(packet->work->flow);
   const struct pt_owner *source, *destination;
   const __u32 slot = packet->generation.slot;
   if (!packet->generation.number) return PT_VERDICT_PASS;
   PT_TRY(pt_arrive(packet, PT_ROLE_LOCAL));
-  PT_TRY(pt_parse_link(packet->ctx, &link));
-  if (link.tags) return -PT_DROP_VLAN_TAG;
-  if (!pt_is_ip(link.type)) return PT_VERDICT_PASS;
-  PT_TRY(pt_parse_ip(packet->ctx, link.type, sizeof(struct pt_ethernet), &flow));
-  const int transport = pt_parse_transport(packet->ctx, &flow);
+  PT_TRY(pt_parse_link(packet->ctx, link));
+  if (link->tags) return -PT_DROP_VLAN_TAG;
+  if (!pt_is_ip(link->type)) return PT_VERDICT_PASS;
+  PT_TRY(pt_parse_ip(packet->ctx, link->type, sizeof(struct pt_ethernet), flow));
+  const int transport = pt_parse_transport(packet->ctx, flow);
 
-  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.source, &source));
+  PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->source, &source));
   PT_TRY(pt_own_site(source));
-  PT_TRY(pt_owner_of(packet, packet->vni, flow.family, &flow.destination, &destination));
+  /* Flooded by a switch: another gateway's, or another host's. The host's stack leaves it alone. */
+  if (!link->group && !packet->for_port) return PT_VERDICT_PASS;
+  PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->destination, &destination));
   void* domains = pt_inner(segments, slot);
   if (!domains) return -PT_DROP_TABLE_MISSING;
   const struct pt_segment* segment = bpf_map_lookup_elem(domains, &packet->vni);
-  if (pt_is_hosts(packet, segment, &link, &flow, source, destination)) return PT_VERDICT_PASS;
+  if (pt_is_hosts(packet, segment, link, flow, source, destination)) return PT_VERDICT_PASS;
 
   if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
-  if (!pt_is_owned(source) && !flow.error) return -PT_DROP_SOURCE_DENIED;
+  if (!pt_is_owned(source) && !flow->error) return -PT_DROP_SOURCE_DENIED;
   PT_TRY(transport);
-  if (flow.neighbour) return -PT_DROP_NEIGHBOUR_REFUSED;
-  PT_TRY(pt_permit(packet, &flow, source, destination));
-  return pt_steer(packet, segment, &flow, destination);
+  if (flow->neighbour) return -PT_DROP_NEIGHBOUR_REFUSED;
+  PT_TRY(pt_permit(packet, flow, source, destination));
+  return pt_complain(packet, segment, flow, pt_unknown(pt_steer(packet, segment, flow, destination)));
 }
 
 SEC("xdp.frags")
 int pt_underlay(struct xdp_md* ctx) {
   struct pt_packet packet = pt_begin(ctx);
-  return pt_account(&packet, pt_judge_underlay(&packet));
+  return pt_account(&packet, pt_answer(&packet, pt_judge_underlay(&packet)));
 }
 
 SEC("xdp.frags")
 int pt_local(struct xdp_md* ctx) {
   struct pt_packet packet = pt_begin(ctx);
-  return pt_account(&packet, pt_judge_local(&packet));
+  return pt_account(&packet, pt_answer(&packet, pt_judge_local(&packet)));
 }
 
 char pt_license[] SEC("license") = "Dual BSD/GPL";

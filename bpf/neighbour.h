@@ -8,8 +8,8 @@
 #ifndef POSTERN_NEIGHBOUR_H
 #define POSTERN_NEIGHBOUR_H
 
+#include "answer.h"
 #include "own.h"
-#include "tunnel.h"
 
 /* RFC 826 for Ethernet and IPv4. */
 struct pt_arp {
@@ -41,20 +41,6 @@ struct pt_discovery {
 #define PT_ND_TARGET_MAC 2
 #define PT_ND_ROUTER_SOLICITED_OVERRIDE 0xe0000000u
 
-/* Sends the frame at the packet's start back to the peer that it came from. */
-PT_STAGE int pt_send_back(struct pt_packet* packet, __u8 tos) {
-  const __u32 slot = packet->generation.slot;
-  void* known = pt_inner(endpoints, slot);
-  if (!known) return -PT_DROP_TABLE_MISSING;
-  const struct pt_endpoint* endpoint = bpf_map_lookup_elem(known, &packet->sender);
-  if (!endpoint) return -PT_DROP_NO_ROUTE;
-  const __u16 source_port = PT_DYNAMIC_PORTS | (packet->sender & (65535 - PT_DYNAMIC_PORTS));
-  struct bpf_fib_lookup fib = {};
-  PT_TRY(pt_tunnel_route(packet, endpoint, tos, source_port, &fib));
-  packet->receiver = packet->sender;
-  return pt_tunnel_send(packet, endpoint, tos, source_port, &fib, PT_VERDICT_REPLIED);
-}
-
 PT_STAGE int pt_answer_arp(struct pt_packet* packet, const struct pt_segment* segment) {
   struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
   struct pt_arp* arp = PT_HEADER(packet->ctx, sizeof(*ethernet), struct pt_arp);
@@ -82,7 +68,7 @@ PT_STAGE int pt_answer_arp(struct pt_packet* packet, const struct pt_segment* se
   *(pt_word32*)arp->sender_ip = pt_mapped_ipv4(&wanted);
   pt_copy_mac(ethernet->destination, arp->target_mac);
   pt_copy_mac(ethernet->source, us);
-  return pt_send_back(packet, 0);
+  return PT_ANSWER;
 }
 
 /* A question that is well-formed, for our address, from one who may ask. A link-local source needs no owner:
@@ -138,7 +124,7 @@ PT_STAGE int pt_answer_solicitation(struct pt_packet* packet, const struct pt_se
   /* Further options of the question have no place in the answer. */
   if (bpf_xdp_adjust_tail(packet->ctx, length - (int)pt_length(packet->ctx)))
     return -PT_DROP_NEIGHBOUR_REFUSED;
-  return pt_send_back(packet, 0);
+  return PT_ANSWER;
 }
 
 #endif

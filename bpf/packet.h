@@ -7,17 +7,6 @@
 #include "tables.h"
 #include "vocabulary.h"
 
-struct pt_packet {
-  struct xdp_md* ctx;
-  struct pt_generation generation;
-  __u32 length;    /* as it arrived */
-  __u32 port_slot; /* of its counters */
-  __u32 vni;       /* segment: of the local port, or of the tunnel */
-  __u32 sender;    /* peer that it came from; 0: none was recognised */
-  __u32 receiver;  /* peer that it goes to; 0: none */
-  __u8 sender_kind;
-};
-
 enum pt_fragment { PT_FRAGMENT_NONE = 0, PT_FRAGMENT_FIRST = 1, PT_FRAGMENT_LATER = 2 };
 
 /* One IP packet's headers, outer, inner or quoted. Addresses are in pt_address form, all else in host order.
@@ -35,13 +24,66 @@ struct pt_flow {
   __u8 protocol;    /* enum pt_protocol, set by pt_parse_transport */
   __u8 ttl;
   __u8 tos;
-  __u8 fragment;      /* enum pt_fragment */
-  bool options;       /* IPv4 options or IPv6 extension headers stand in front of the transport */
-  bool neighbour;     /* ICMPv6 of neighbour discovery */
+  __u8 fragment;  /* enum pt_fragment */
+  bool options;   /* IPv4 options or IPv6 extension headers stand in front of the transport */
+  bool neighbour; /* ICMPv6 of neighbour discovery */
+  bool syn;
   bool reply;         /* TCP with ACK or RST: may pass by the reverse rule */
   bool error;         /* ICMP or ICMPv6 that quotes the packet it is about */
   bool dont_fragment; /* IPv4's flag; IPv6 packets are never fragmented on the way */
   bool quoted;        /* read from inside an ICMP error; what it says was not checked beyond its ports */
+};
+
+struct pt_link {
+  __u16 type;   /* behind all tags */
+  __u8 tags;    /* VLAN tags in front of it */
+  __u32 offset; /* of what follows */
+  bool group;   /* sent to a multicast or broadcast MAC */
+  bool broadcast;
+  bool multicast6; /* 33:33:..., RFC 2464 */
+};
+
+/* What the tunnel headers say. */
+struct pt_tunnel {
+  __u32 vni;
+  __u32 length; /* of everything in front of the inner frame */
+  __u8 flags;
+};
+
+/* What a packet's stages work on and the stack has no room for. One a CPU: programs run to their end on it.
+ */
+struct pt_work {
+  struct pt_link link;
+  struct pt_tunnel tunnel;
+  struct pt_flow outer;
+  struct pt_flow flow; /* the inner or local packet */
+  struct pt_flow quote;
+  struct bpf_fib_lookup fib;
+};
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct pt_work);
+} work SEC(".maps");
+
+struct pt_packet {
+  struct xdp_md* ctx;
+  struct pt_work* work;
+  struct pt_generation generation;
+  __u32 length;     /* as it arrived */
+  __u32 port_slot;  /* of its counters */
+  __u32 port_mtu;   /* 0: not known */
+  __u32 vni;        /* segment: of the local port, or of the tunnel */
+  __u32 sender;     /* peer that it came from; 0: none was recognised */
+  __u32 receiver;   /* peer that it goes to; 0: none */
+  __u32 mtu;        /* largest IP packet for the way that was looked up last */
+  __u32 tunnel_mtu; /* the same for what the sender is sent, as far as the port of arrival tells */
+  __u32 refused;    /* reason that the sender was told by ICMP, with PT_VERDICT_REFUSED */
+  __u8 sender_kind;
+  bool for_port; /* the frame is addressed to the port's own MAC */
+  __u8 outer_tos;
+  __u8 answer_tos;
 };
 
 struct pt_ethernet {
@@ -113,6 +155,9 @@ struct pt_icmp {
 #define PT_IP_TCP 6
 #define PT_IP_UDP 17
 #define PT_IP_ICMPV6 58
+
+/* A part of the work space, emptied of what the last packet left there. */
+#define pt_clean(part) ((typeof(&(part)))__builtin_memset(&(part), 0, sizeof(part)))
 
 /* `size` bytes at `offset`, or NULL if the frame is shorter. */
 PT_STAGE void* pt_bytes(struct xdp_md* ctx, __u32 offset, __u32 size) {

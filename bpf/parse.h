@@ -16,21 +16,13 @@
 
 #include "packet.h"
 
-struct pt_link {
-  __u16 type;   /* behind all tags */
-  __u8 tags;    /* VLAN tags in front of it */
-  __u32 offset; /* of what follows */
-  bool group;   /* sent to a multicast or broadcast MAC */
-  bool broadcast;
-  bool multicast6; /* 33:33:..., RFC 2464 */
-};
-
 PT_STAGE bool pt_is_vlan(__u16 type) {
   return type == PT_ETHERTYPE_VLAN || type == PT_ETHERTYPE_QINQ;
 }
 
 /* At most PT_MAX_VLAN_TAGS; a further one is refused, since nobody could tell what is behind it. */
-PT_STAGE int pt_parse_link(struct xdp_md* ctx, struct pt_link* link) {
+PT_FUNCTION int pt_parse_link(struct xdp_md* ctx, struct pt_link* link) {
+  if (!link) return -PT_DROP_MALFORMED;
   const struct pt_ethernet* ethernet = PT_HEADER(ctx, 0, struct pt_ethernet);
   if (!ethernet) return -PT_DROP_MALFORMED;
   const __u16* to = ethernet->destination;
@@ -60,7 +52,7 @@ PT_STAGE int pt_parse_link(struct xdp_md* ctx, struct pt_link* link) {
 
 /* Options are left as they are; a source route among them, or a length that makes no sense, ends the packet.
  */
-__attribute__((noinline)) int pt_check_options(struct xdp_md* ctx, __u32 offset, __u32 length) {
+PT_FUNCTION int pt_check_options(struct xdp_md* ctx, __u32 offset, __u32 length) {
   __u8 options[PT_IPV4_OPTIONS_BYTES + 1] = {};
   if (length < 4 || length > PT_IPV4_OPTIONS_BYTES) return -PT_DROP_MALFORMED;
   if (bpf_xdp_load_bytes(ctx, offset, options, length)) return -PT_DROP_MALFORMED;
@@ -72,7 +64,7 @@ __attribute__((noinline)) int pt_check_options(struct xdp_md* ctx, __u32 offset,
     if (kind == PT_OPTION_LOOSE_ROUTE || kind == PT_OPTION_STRICT_ROUTE) return -PT_DROP_SOURCE_ROUTE;
     const __u32 size = kind == PT_OPTION_NOP ? 1 : options[at + 1];
     if (kind != PT_OPTION_NOP && (size < 2 || at + size > length)) return -PT_DROP_MALFORMED;
-    next = at + size;
+    next = pt_unknown(at + size);
   }
   return PT_GO_ON;
 }
@@ -158,7 +150,7 @@ PT_STAGE __u32 pt_extension_size(__u8 kind, const struct pt_extension* header) {
 
 /* Walks from the first extension header to the transport's. A later fragment's chain ends at its fragment
  * header: what follows is the middle of something. */
-__attribute__((noinline)) int pt_walk_extensions(struct xdp_md* ctx, struct pt_flow* flow) {
+PT_FUNCTION int pt_walk_extensions(struct xdp_md* ctx, struct pt_flow* flow) {
   if (!flow) return -PT_DROP_MALFORMED;
   for (int i = 0; i < PT_MAX_EXTENSION_HEADERS; i++) {
     struct pt_extension header;
@@ -211,8 +203,7 @@ PT_STAGE bool pt_is_ip(__u16 type) {
 #define PT_FARTHEST_HEADER 20480 /* outer and inner headers with every extension header at its longest */
 
 /* `type` must be pt_is_ip. All of `flow` but `quoted` must be zero. */
-__attribute__((noinline)) int pt_parse_ip(struct xdp_md* ctx, __u32 type, __u32 offset,
-                                          struct pt_flow* flow) {
+PT_FUNCTION int pt_parse_ip(struct xdp_md* ctx, __u32 type, __u32 offset, struct pt_flow* flow) {
   if (!flow || offset > PT_FARTHEST_HEADER) return -PT_DROP_MALFORMED;
   return type == PT_ETHERTYPE_IPV4 ? pt_parse_ipv4(ctx, offset, flow) : pt_parse_ipv6(ctx, offset, flow);
 }

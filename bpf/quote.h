@@ -10,7 +10,7 @@
 
 #include "own.h"
 #include "policy.h"
-#include "transport.h"
+#include "tunnel.h"
 
 #define PT_QUOTE_AT 8 /* behind the ICMP header's start */
 
@@ -42,16 +42,16 @@ PT_STAGE int pt_check_error(const struct pt_packet* packet, const struct pt_flow
 /* By a rule, or as an error about a packet that a rule let go the other way. */
 PT_STAGE int pt_permit(const struct pt_packet* packet, const struct pt_flow* flow,
                        const struct pt_owner* source, const struct pt_owner* destination) {
-  struct pt_flow quote = {};
+  struct pt_flow* quote = pt_clean(packet->work->quote);
   const struct pt_owner* target = NULL;
   if (!flow->error) {
     if (!source) return -PT_DROP_SOURCE_DENIED;
     return pt_policy(packet, flow, source, destination);
   }
   if (!destination) return -PT_DROP_NO_ROUTE;
-  PT_TRY(pt_check_error(packet, flow, source, &quote, &target));
+  PT_TRY(pt_check_error(packet, flow, source, quote, &target));
   if (!target) return -PT_DROP_ICMP_QUOTE;
-  return pt_policy(packet, &quote, destination, target);
+  return pt_policy(packet, quote, destination, target);
 }
 
 #endif

@@ -11,7 +11,8 @@
 
 #define PT_ASK_AGAIN_NS 1000000000ull
 
-PT_STAGE void pt_ask_neighbour(const struct bpf_fib_lookup* fib) {
+PT_FUNCTION int pt_ask_neighbour(const struct bpf_fib_lookup* fib) {
+  if (!fib) return 0;
   struct pt_neighbour key = {.ifindex = fib->ifindex};
   if (fib->family == PT_FAMILY_IPV4) {
     pt_map_ipv4(&key.address, fib->ipv4_dst);
@@ -20,13 +21,15 @@ PT_STAGE void pt_ask_neighbour(const struct bpf_fib_lookup* fib) {
   }
   const __u64 now = bpf_ktime_get_boot_ns();
   const __u64* asked = bpf_map_lookup_elem(&neighbours_asked, &key);
-  if (asked && now - *asked < PT_ASK_AGAIN_NS) return;
+  if (asked && now - *asked < PT_ASK_AGAIN_NS) return 0;
   struct pt_event event = {.type = PT_EVENT_NEIGHBOUR_WANTED, .ifindex = key.ifindex, .address = key.address};
-  if (bpf_ringbuf_output(&events, &event, sizeof(event), 0) != 0) return;
+  if (bpf_ringbuf_output(&events, &event, sizeof(event), 0) != 0) return 0;
   bpf_map_update_elem(&neighbours_asked, &key, &now, BPF_ANY);
+  return 0;
 }
 
-/* On success `fib` holds the way out: ifindex, smac, dmac. */
+/* On success `fib` holds the way out: ifindex, smac, dmac, and in tot_len its MTU. That is there with TOO_BIG
+ * as well. */
 PT_STAGE int pt_route(const struct pt_packet* packet, struct bpf_fib_lookup* fib) {
   fib->ifindex = packet->ctx->ingress_ifindex;
   switch (bpf_fib_lookup(packet->ctx, fib, sizeof(*fib), 0)) {
@@ -53,7 +56,8 @@ PT_STAGE int pt_egress(const struct pt_packet* packet, __u32 ifindex, __u8 role,
 }
 
 /* The question to the routing table about a packet as it is. */
-PT_STAGE void pt_fib_of_flow(const struct pt_flow* flow, struct bpf_fib_lookup* fib) {
+PT_FUNCTION int pt_fib_of_flow(const struct pt_flow* flow, struct bpf_fib_lookup* fib) {
+  if (!flow || !fib) return -PT_DROP_MALFORMED;
   fib->family = flow->family;
   fib->l4_protocol = flow->next_header;
   if (flow->protocol <= PT_PROTO_UDP) {
@@ -70,6 +74,7 @@ PT_STAGE void pt_fib_of_flow(const struct pt_flow* flow, struct bpf_fib_lookup* 
     __builtin_memcpy(fib->ipv6_src, &flow->source, sizeof(fib->ipv6_src));
     __builtin_memcpy(fib->ipv6_dst, &flow->destination, sizeof(fib->ipv6_dst));
   }
+  return PT_GO_ON;
 }
 
 PT_STAGE void pt_write_ethernet(struct pt_ethernet* ethernet, const struct bpf_fib_lookup* fib) {
@@ -82,7 +87,7 @@ PT_STAGE bool pt_hop_left(const struct pt_flow* flow) {
 }
 
 /* One hop less, in the IP header of a frame that begins at the packet's start. RFC 1624 for the checksum. */
-PT_STAGE int pt_take_hop(struct xdp_md* ctx, __u8 family) {
+PT_FUNCTION int pt_take_hop(struct xdp_md* ctx, __u32 family) {
   if (family == PT_FAMILY_IPV4) {
     struct pt_ipv4* ip = PT_HEADER(ctx, sizeof(struct pt_ethernet), struct pt_ipv4);
     if (!ip) return -PT_DROP_NOT_LINEAR;

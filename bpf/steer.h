@@ -3,8 +3,9 @@
 #ifndef POSTERN_STEER_H
 #define POSTERN_STEER_H
 
+#include "envelope.h"
+#include "mss.h"
 #include "own.h"
-#include "tunnel.h"
 
 /* Is the destination one of the gateway's own addresses on this local port? */
 PT_STAGE bool pt_is_own_address(const struct pt_packet* packet, const struct pt_segment* segment,
@@ -16,24 +17,27 @@ PT_STAGE bool pt_is_own_address(const struct pt_packet* packet, const struct pt_
 /* Does the kernel itself take the packet? The table's "not forwarded" means local, broadcast, or no route at
  * all, and the host's stack does right by each of them. */
 PT_STAGE bool pt_is_for_host(const struct pt_packet* packet, const struct pt_flow* flow) {
-  struct bpf_fib_lookup fib = {};
-  pt_fib_of_flow(flow, &fib);
-  fib.tot_len = 0;
-  fib.ifindex = packet->ctx->ingress_ifindex;
-  return bpf_fib_lookup(packet->ctx, &fib, sizeof(fib), 0) == BPF_FIB_LKUP_RET_NOT_FWDED;
+  struct bpf_fib_lookup* fib = pt_clean(packet->work->fib);
+  pt_fib_of_flow(flow, fib);
+  fib->tot_len = 0;
+  fib->ifindex = packet->ctx->ingress_ifindex;
+  return bpf_fib_lookup(packet->ctx, fib, sizeof(*fib), 0) == BPF_FIB_LKUP_RET_NOT_FWDED;
 }
 
 PT_STAGE int pt_deliver(struct pt_packet* packet, const struct pt_flow* flow, int verdict) {
-  struct bpf_fib_lookup fib = {};
+  struct bpf_fib_lookup* fib = pt_clean(packet->work->fib);
   if (!pt_hop_left(flow)) return -PT_DROP_TTL_EXCEEDED;
-  pt_fib_of_flow(flow, &fib);
-  PT_TRY(pt_route(packet, &fib));
-  PT_TRY(pt_egress(packet, fib.ifindex, PT_ROLE_LOCAL, packet->vni));
+  pt_fib_of_flow(flow, fib);
+  const int found = pt_route(packet, fib);
+  packet->mtu = fib->tot_len;
+  PT_TRY(found);
+  PT_TRY(pt_egress(packet, fib->ifindex, PT_ROLE_LOCAL, packet->vni));
+  if (packet->sender) pt_fit_segments(packet, flow, packet->tunnel_mtu);
   PT_TRY(pt_take_hop(packet->ctx, flow->family));
   struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
   if (!ethernet) return -PT_DROP_NOT_LINEAR;
-  pt_write_ethernet(ethernet, &fib);
-  return pt_leave_by(egress_local, fib.ifindex, verdict);
+  pt_write_ethernet(ethernet, fib);
+  return pt_leave_by(egress_local, fib->ifindex, verdict);
 }
 
 /* May this packet go to this peer? */
@@ -60,16 +64,17 @@ PT_STAGE int pt_forward(struct pt_packet* packet, const struct pt_segment* segme
   PT_TRY(pt_check_endpoint(packet, segment, id, endpoint));
   if (!pt_hop_left(flow)) return -PT_DROP_TTL_EXCEEDED;
 
-  struct bpf_fib_lookup fib = {};
+  struct bpf_fib_lookup* fib = pt_clean(packet->work->fib);
   const __u16 source_port = pt_flow_port(flow);
-  PT_TRY(pt_tunnel_route(packet, endpoint, flow->tos, source_port, &fib));
+  PT_TRY(pt_tunnel_route(packet, id, endpoint, flow->tos, source_port, fib));
+  pt_fit_segments(packet, flow, packet->mtu);
   PT_TRY(pt_take_hop(packet->ctx, flow->family));
   struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
   if (!ethernet) return -PT_DROP_NOT_LINEAR;
   pt_copy_mac(ethernet->destination, endpoint->mac);
   pt_copy_mac(ethernet->source, packet->generation.gateway->mac);
   packet->receiver = id;
-  return pt_tunnel_send(packet, endpoint, flow->tos, source_port, &fib, verdict);
+  return pt_tunnel_send(packet, endpoint, flow, flow->tos, source_port, fib, verdict);
 }
 
 PT_STAGE int pt_steer(struct pt_packet* packet, const struct pt_segment* segment, const struct pt_flow* flow,

@@ -100,6 +100,27 @@ struct {
 } drops SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, PT_INCIDENT_COUNT);
+  __type(key, __u32);
+  __type(value, __u64);
+} incidents SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct pt_tokens);
+} icmp_tokens SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, PT_MAX_PEERS + 1); /* ids begin at 1 */
+  __type(key, __u32);
+  __type(value, struct pt_path_mtu);
+} path_mtus SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
   __uint(max_entries, PT_MAX_PEERS);
   __uint(map_flags, BPF_F_NO_PREALLOC);

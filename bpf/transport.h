@@ -19,6 +19,7 @@ PT_STAGE int pt_parse_tcp(struct xdp_md* ctx, struct pt_flow* flow) {
   flow->source_port = bpf_ntohs(tcp->source_be);
   flow->destination_port = bpf_ntohs(tcp->destination_be);
   flow->reply = (tcp->flags & 0x14) != 0; /* ACK, RST */
+  flow->syn = tcp->flags & 0x02;
   return PT_GO_ON;
 }
 
@@ -73,7 +74,7 @@ PT_STAGE int pt_parse_quoted(struct xdp_md* ctx, struct pt_flow* flow) {
   return flow->error ? -PT_DROP_ICMP_QUOTE : PT_GO_ON; /* RFC 1122 3.2.2: no error about an error */
 }
 
-__attribute__((noinline)) int pt_parse_transport(struct xdp_md* ctx, struct pt_flow* flow) {
+PT_FUNCTION int pt_parse_transport(struct xdp_md* ctx, struct pt_flow* flow) {
   if (!flow || flow->transport_offset > PT_FARTHEST_HEADER) return -PT_DROP_MALFORMED;
   if (flow->quoted) return pt_parse_quoted(ctx, flow);
   if (flow->fragment == PT_FRAGMENT_LATER) return -PT_DROP_FRAGMENT;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * VXLAN (RFC 7348): recognised, taken off, put on (SPEC 1.8).
+ * VXLAN (RFC 7348): recognised and taken off (SPEC 1.8). envelope.h puts it on.
  *
  * The tunnel headers are taken off as soon as a packet is admitted, so that the stages behind see one kind of
  * frame, inner or local, at the packet's start; a relayed packet gets new ones at the same cost as a local
  * one, and always finds the room that the old ones left.
  *
- * The outer UDP checksum is not looked at: over IPv4 RFC 7348 lets a receiver ignore it, and the inner packet
- * has its own. We send zero.
+ * The outer UDP checksum is not looked at: RFC 7348 and RFC 6935 let a receiver ignore it, and the inner
+ * packet has its own.
  */
 #ifndef POSTERN_TUNNEL_H
 #define POSTERN_TUNNEL_H
 
-#include "parse.h"
-#include "route.h"
+#include "transport.h"
 
 struct pt_vxlan {
   __u32 flags_be; /* flag byte, 24 reserved bits */
@@ -21,34 +20,24 @@ struct pt_vxlan {
 };
 #define PT_VXLAN_FLAG_VNI 0x08
 
-struct pt_tunnel {
-  __u32 vni;
-  __u32 length; /* of everything in front of the inner frame */
-  __u8 flags;
-};
-
-/* Our IPv4 VXLAN headers, all that we put in front of an inner frame. */
-struct pt_envelope {
-  struct pt_ethernet ethernet;
-  struct pt_ipv4 ip;
-  struct pt_udp udp;
-  struct pt_vxlan vxlan;
-} __attribute__((packed, aligned(2)));
-
 #define PT_DYNAMIC_PORTS 49152 /* RFC 7348 4.1: the source port comes from here */
 
-PT_STAGE bool pt_is_underlay_address(const struct pt_packet* packet, const struct pt_address* address) {
-  const struct pt_gateway* us = packet->generation.gateway;
+PT_FUNCTION int pt_is_address_of(const struct pt_gateway* us, const struct pt_address* address) {
+  if (!us || !address) return false;
   bool found = false;
   for (int i = 0; i < PT_MAX_UNDERLAY_ADDRESSES; i++)
     found |= pt_same_address(&us->underlay[i], address);
   return found && !pt_no_address(address);
 }
 
+PT_STAGE bool pt_is_underlay_address(const struct pt_packet* packet, const struct pt_address* address) {
+  return pt_is_address_of(packet->generation.gateway, address);
+}
+
 /* True as well for a UDP header that is cut short, which nobody may take for another port's. */
-PT_STAGE bool pt_is_to_port(struct xdp_md* ctx, const struct pt_flow* flow, __u16 port_be) {
+PT_FUNCTION int pt_is_to_port(struct xdp_md* ctx, const struct pt_flow* flow, __u32 port_be) {
   struct pt_udp copy;
-  if (flow->transport_offset > PT_FARTHEST_HEADER) return true;
+  if (!flow || flow->transport_offset > PT_FARTHEST_HEADER) return true;
   const struct pt_udp* udp = PT_READ(ctx, flow->transport_offset, copy);
   return !udp || flow->payload_length < sizeof(*udp) || udp->destination_be == port_be;
 }
@@ -91,7 +80,8 @@ PT_STAGE int pt_tunnel_strip(struct pt_packet* packet, const struct pt_tunnel* t
 }
 
 /* Spreads inner flows over the underlay's paths and receive queues; not secret, not an identity. */
-PT_STAGE __u16 pt_flow_port(const struct pt_flow* flow) {
+PT_FUNCTION int pt_flow_port(const struct pt_flow* flow) {
+  if (!flow) return PT_DYNAMIC_PORTS;
   const pt_word64* source = (const pt_word64*)flow->source.bytes;
   const pt_word64* destination = (const pt_word64*)flow->destination.bytes;
   __u64 hash = (source[0] ^ source[1]) * 0x9e3779b97f4a7c15ull;
@@ -100,61 +90,6 @@ PT_STAGE __u16 pt_flow_port(const struct pt_flow* flow) {
   if (flow->protocol <= PT_PROTO_UDP) hash ^= flow->destination_port;
   hash = (hash ^ hash >> 31) * 0x94d049bb133111ebull;
   return PT_DYNAMIC_PORTS | (hash >> 40 & (65535 - PT_DYNAMIC_PORTS));
-}
-
-/* The way to a peer for the frame as it is. The underlay is IPv4 for now. */
-PT_STAGE int pt_tunnel_route(const struct pt_packet* packet, const struct pt_endpoint* endpoint, __u8 tos,
-                             __u16 source_port, struct bpf_fib_lookup* fib) {
-  const struct pt_envelope* no_envelope = NULL;
-  if (!pt_is_mapped(&endpoint->remote) || !pt_is_mapped(&endpoint->local)) return -PT_DROP_NO_FIB_ROUTE;
-  const __u32 total = pt_length(packet->ctx) + sizeof(*no_envelope) - sizeof(no_envelope->ethernet);
-  if (total > 0xffff) return -PT_DROP_TOO_BIG;
-  fib->family = PT_FAMILY_IPV4;
-  fib->l4_protocol = PT_IP_UDP;
-  fib->sport = bpf_htons(source_port);
-  fib->dport = packet->generation.gateway->tunnel_port_be;
-  fib->tot_len = total;
-  fib->tos = tos;
-  fib->ipv4_src = pt_mapped_ipv4(&endpoint->local);
-  fib->ipv4_dst = pt_mapped_ipv4(&endpoint->remote);
-  PT_TRY(pt_route(packet, fib));
-  return pt_egress(packet, fib->ifindex, PT_ROLE_UNDERLAY, PT_VNI_ANY);
-}
-
-PT_STAGE void pt_envelope_ip(struct pt_ipv4* ip, const struct pt_endpoint* endpoint, __u32 total, __u8 tos) {
-  ip->version_length = 0x45;
-  ip->tos = tos;
-  ip->total_length_be = bpf_htons(total);
-  ip->id_be = 0;
-  ip->fragment_be = bpf_htons(0x4000); /* don't fragment: RFC 6864 then allows a constant id */
-  ip->ttl = 64;
-  ip->protocol = PT_IP_UDP;
-  ip->checksum = 0;
-  ip->source_be = pt_mapped_ipv4(&endpoint->local);
-  ip->destination_be = pt_mapped_ipv4(&endpoint->remote);
-  const __u64 sum = (__u64)bpf_htons(0x4500 | tos) + ip->total_length_be + ip->fragment_be +
-                    bpf_htons(64 << 8 | PT_IP_UDP) + ip->source_be + (__u64)ip->destination_be;
-  ip->checksum = ~pt_fold(sum);
-}
-
-/* Puts the tunnel headers in front of a frame whose inner MACs are set, and sends it to the endpoint. */
-PT_STAGE int pt_tunnel_send(struct pt_packet* packet, const struct pt_endpoint* endpoint, __u8 tos,
-                            __u16 source_port, const struct bpf_fib_lookup* fib, int verdict) {
-  const __u32 inner = pt_length(packet->ctx);
-  if (bpf_xdp_adjust_head(packet->ctx, -(int)sizeof(struct pt_envelope))) return -PT_DROP_NO_HEADROOM;
-  struct pt_envelope* envelope = PT_HEADER(packet->ctx, 0, struct pt_envelope);
-  if (!envelope) return -PT_DROP_NO_HEADROOM;
-  const __u32 total = inner + sizeof(*envelope) - sizeof(envelope->ethernet);
-  pt_write_ethernet(&envelope->ethernet, fib);
-  envelope->ethernet.type_be = bpf_htons(PT_ETHERTYPE_IPV4);
-  pt_envelope_ip(&envelope->ip, endpoint, total, tos);
-  envelope->udp.source_be = bpf_htons(source_port);
-  envelope->udp.destination_be = packet->generation.gateway->tunnel_port_be;
-  envelope->udp.length_be = bpf_htons(total - sizeof(envelope->ip));
-  envelope->udp.checksum = 0;
-  envelope->vxlan.flags_be = bpf_htonl((__u32)PT_VXLAN_FLAG_VNI << 24);
-  envelope->vxlan.vni_be = bpf_htonl(packet->vni << 8);
-  return pt_leave_by(egress_underlay, fib->ifindex, verdict);
 }
 
 #endif

@@ -19,6 +19,10 @@
 #include "abi.h"
 
 #define PT_STAGE static __always_inline
+/* A function that the verifier looks at once, apart from its callers, who then know nothing of what it found.
+ * So it keeps the many ways through it from multiplying with theirs. Its pointers may be NULL for all it
+ * knows. */
+#define PT_FUNCTION __attribute__((noinline))
 
 #define PT_GO_ON 0
 #define PT_TRY(stage)                            \
@@ -26,6 +30,13 @@
     const int pt_ended_ = (stage);               \
     if (pt_ended_ != PT_GO_ON) return pt_ended_; \
   } while (0)
+
+/* The same number, of which the verifier knows nothing: what follows need not be looked at once for each
+ * value. */
+PT_FUNCTION int pt_unknown(int number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
 
 /* Addresses are compared and hashed in whole words; the types tell the compiler that these alias anything. */
 typedef __u64 __attribute__((may_alias)) pt_word64;
@@ -89,6 +100,11 @@ PT_STAGE __u16 pt_fold(__u64 sum) {
   sum = (sum & 0xffff) + (sum >> 16);
   sum = (sum & 0xffff) + (sum >> 16);
   return (__u16)sum;
+}
+
+/* RFC 1624: the checksum after one of the words under it went from `old` to `new`. */
+PT_STAGE __u16 pt_checksum_with(__u16 checksum, __u16 old, __u16 new) {
+  return (__u16)~pt_fold((__u64)(__u16)~checksum + (__u16)~old + new);
 }
 
 #endif

@@ -19,6 +19,7 @@ Bytes outward() {
 const std::set<int> kProvokedElsewhere = {
     -PT_DROP_TABLE_MISSING,  // "a missing table drops what needs it"
     -PT_DROP_PORT_UNKNOWN,   // "an interface that the generation does not know is closed"
+    -PT_DROP_CONGESTION,     // "congestion marks of the tunnel reach the packet inside..."
     -PT_DROP_NOT_LINEAR,     // "headers behind a frame's first buffer are read there"
     -PT_DROP_NO_HEADROOM,    // "a frame without room for tunnel headers in front is a counted drop"
 };
@@ -27,8 +28,10 @@ const std::set<int> kProvokedElsewhere = {
 
 TEST_CASE("every verdict and every drop reason is provoked by a case") {
   std::set<int> provoked = kProvokedElsewhere;
-  for (const PacketCase& one : all_cases())
+  for (const PacketCase& one : all_cases()) {
     provoked.insert(one.end.code);
+    if (one.end.told) provoked.insert(PT_VERDICT_REFUSED);
+  }
 #define PT_X(number, name, label, help) \
   if (number != PT_VERDICT_DROP) CHECK_MESSAGE(provoked.contains(number), "no case for verdict " label);
   PT_VERDICTS(PT_X)

@@ -28,9 +28,7 @@ void add_peers(std::vector<PacketCase>& cases) {
                    drop(PT_DROP_PEER_UNKNOWN)});
   cases.push_back({"an IPv6 stranger is refused", Side::underlay,
                    on_underlay(vxlan_packet({ip("2001:db8::bad"), ip("2001:db8::1")}, 50000, kVni, inner)),
-                   drop(PT_DROP_PEER_UNKNOWN), [](dataplane::Tables& tables) {
-                     tables.gateway.underlay[1] = table_address(ip("2001:db8::1"));
-                   }});
+                   drop(PT_DROP_PEER_UNKNOWN)});
   cases.push_back({"a revoked peer is refused", Side::underlay, from_peer_packet(kRevoked, allowed(kRevoked)),
                    drop(PT_DROP_PEER_REVOKED)});
   cases.push_back({"an expired peer is refused", Side::underlay,

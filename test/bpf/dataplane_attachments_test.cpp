@@ -125,7 +125,7 @@ TEST_CASE("generic mode is used only where it is allowed") {
   const Result<Attachment> refused = attach(*f.plane, mac0, false);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().code == errc::attach);
-  CHECK(refused.error().context.find("generic_xdp: true") != std::string::npos);
+  CHECK(refused.error().context.find("xdp: {generic: true}") != std::string::npos);
   CHECK(attached_mode(*f.plane, mac0.ifindex) == XdpMode::none);
   CHECK(f.attached(mac0, true).mode == XdpMode::generic);
   CHECK_FALSE(f.attached(mac0, false).changed);

@@ -14,6 +14,8 @@
 namespace postern::dataplane {
 namespace {
 
+const std::string kVersion = "v" + std::to_string(PT_ABI_VERSION) + "-";  // of pins
+
 namespace fs = std::filesystem;
 using testing::BpfMount;
 using testing::id_of_map;
@@ -84,28 +86,28 @@ TEST_CASE("pins outside of a BPF file system are refused with the command that m
 TEST_CASE("a set of pins that misses a map is refused, naming it, and left as it is") {
   const Pins pins;
   pins.open();
-  fs::remove(pins.directory / "v1-fences");
+  fs::remove(pins.directory / (kVersion + "fences"));
   const Error error = pins.refused();
   CHECK(error.code == errc::pins);
-  CHECK(mentions(error, "missing v1-fences"));
-  CHECK(fs::exists(pins.directory / "v1-selector"));
+  CHECK(mentions(error, "missing " + kVersion + "fences"));
+  CHECK(fs::exists(pins.directory / (kVersion + "selector")));
 }
 
 TEST_CASE("a missing program pin is made good over the pinned maps") {
   const Pins pins;
   const __u32 selector = id_of_map(pins.open()->map_fd("selector"));
-  fs::remove(pins.directory / "v1-pt_local");
+  fs::remove(pins.directory / (kVersion + "pt_local"));
   const auto again = pins.open();
   CHECK(again->taken_over());
   CHECK(id_of_map(again->map_fd("selector")) == selector);
-  CHECK(fs::exists(pins.directory / "v1-pt_local"));
+  CHECK(fs::exists(pins.directory / (kVersion + "pt_local")));
 }
 
 TEST_CASE("a pinned program of other code is replaced by this build's over the pinned maps") {
   const Pins pins;
   const __u32 selector = id_of_map(pins.open()->map_fd("selector"));
   const UniqueFd former = passing_program();
-  const fs::path pin = pins.directory / "v1-pt_underlay";
+  const fs::path pin = pins.directory / (kVersion + "pt_underlay");
   fs::remove(pin);
   REQUIRE(::bpf_obj_pin(former.get(), pin.c_str()) == 0);
   const auto again = pins.open();
@@ -130,8 +132,8 @@ TEST_CASE("a pinned map of another layout is refused though its name says this v
   const Pins pins;
   pins.open();
   const UniqueFd map(::bpf_map_create(BPF_MAP_TYPE_ARRAY, "other", 4, 16, 1, nullptr));
-  fs::remove(pins.directory / "v1-selector");
-  REQUIRE(::bpf_obj_pin(map.get(), (pins.directory / "v1-selector").c_str()) == 0);
+  fs::remove(pins.directory / (kVersion + "selector"));
+  REQUIRE(::bpf_obj_pin(map.get(), (pins.directory / (kVersion + "selector")).c_str()) == 0);
   CHECK(pins.refused().code == errc::abi);
 }
 
@@ -142,7 +144,7 @@ TEST_CASE("a directory that holds something foreign is refused") {
     named = "somebody";
   }
   SUBCASE("a name like ours that is none") {
-    named = "v1-somebody";
+    named = (kVersion + "somebody");
   }
   pins.open();
   fs::create_directories(pins.directory / named);
@@ -158,7 +160,7 @@ TEST_CASE("what a crash left while pins were made or removed is swept up") {
   const UniqueFd map(::bpf_map_create(BPF_MAP_TYPE_ARRAY, "litter", 4, 4, 1, nullptr));
   for (const fs::path& litter : {making, removing}) {
     fs::create_directories(litter);
-    REQUIRE(::bpf_obj_pin(map.get(), (litter / "v1-selector").c_str()) == 0);
+    REQUIRE(::bpf_obj_pin(map.get(), (litter / (kVersion + "selector")).c_str()) == 0);
   }
   CHECK_FALSE(pins.open()->taken_over());
   CHECK_FALSE(fs::exists(making));
@@ -170,7 +172,7 @@ TEST_CASE("a crash while one program pin was replaced does not block the next st
   const Pins pins;
   pins.open();
   const UniqueFd former = passing_program();
-  REQUIRE(::bpf_obj_pin(former.get(), (pins.directory / "v1-pt_underlay_making").c_str()) == 0);
+  REQUIRE(::bpf_obj_pin(former.get(), (pins.directory / (kVersion + "pt_underlay_making")).c_str()) == 0);
   CHECK(pins.open()->taken_over());
 }
 

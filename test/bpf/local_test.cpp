@@ -52,6 +52,11 @@ void add_hosts_own(std::vector<PacketCase>& cases) {
                    on_site(discovery_packet({site_host6(), ip("fd01::1")},
                                             {.type = 136, .target = site_host6(), .option_mac = {}})),
                    kPass});
+  cases.push_back({"a flooded frame for another gateway's MAC is not routed", Side::local,
+                   ethernet(mac("02:00:00:00:0f:0f"), host, syn(site_host(), inside(kAlpha))), kPass});
+  cases.push_back({"a spoofed source is dropped whatever MAC the frame is for", Side::local,
+                   ethernet(mac("02:00:00:00:0f:0f"), host, syn(inside(kAlpha), site_host())),
+                   drop(PT_DROP_SOURCE_DENIED)});
   cases.push_back({"a closed gateway can still be reached from the site", Side::local,
                    on_site(syn(site_host(), ip("10.1.0.1"), 22)), kPass, close});
 }

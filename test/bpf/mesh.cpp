@@ -60,7 +60,7 @@ void add_peer(dataplane::Tables& tables, Who who) {
 
   pt_endpoint endpoint{};
   endpoint.remote = table_address(underlay_of(who));
-  endpoint.local = table_address(our_underlay());
+  endpoint.local = table_address(underlay_of(who).is_v4() ? our_underlay() : our_underlay6());
   std::copy(std::begin(peer.segments), std::end(peer.segments), endpoint.segments);
   if (who != kMacless) std::ranges::copy(peer_mac(who).bytes, endpoint.mac);
   endpoint.state = peer.state;
@@ -73,6 +73,13 @@ void add_peer(dataplane::Tables& tables, Who who) {
   IpPrefix prefix6{inside6(who), 32};
   std::fill(prefix6.address.bytes.begin() + 4, prefix6.address.bytes.end(), std::uint8_t{0});
   add_owner(tables, kVni, prefix6, owner);
+}
+
+void add_port(dataplane::Tables& tables, const Interface& interface, std::uint32_t vni, std::uint16_t slot,
+              pt_role role, std::uint16_t mtu) {
+  pt_port port{vni, slot, static_cast<__u8>(role), 0, mtu, {}};
+  std::ranges::copy(interface.mac.bytes, port.mac);
+  tables.ports.push_back({{interface.ifindex, 0, 0}, port});
 }
 
 template <class Key, class Value>
@@ -93,6 +100,10 @@ MacAddress peer_mac(Who who) {
 
 IpAddress our_underlay() {
   return ip("192.0.2.1");
+}
+
+IpAddress our_underlay6() {
+  return ip("2001:db8::1");
 }
 
 IpAddress underlay_of(Who who) {
@@ -163,12 +174,14 @@ dataplane::Tables mesh_tables() {
   tables.gateway.open = 1;
   tables.gateway.tunnel_port_be = be16(PT_VXLAN_PORT);
   tables.gateway.underlay[0] = table_address(our_underlay());
+  tables.gateway.underlay[1] = table_address(our_underlay6());
   std::ranges::copy(our_mac().bytes, tables.gateway.mac);
-  tables.ports.push_back({{network.underlay.ifindex, 0, 0}, {PT_VNI_ANY, 0, PT_ROLE_UNDERLAY, 0}});
-  tables.ports.push_back({{network.site.ifindex, 0, 0}, {kVni, 1, PT_ROLE_LOCAL, 0}});
-  tables.ports.push_back({{network.other_site.ifindex, 0, 0}, {kOtherVni, 2, PT_ROLE_LOCAL, 0}});
-  tables.ports.push_back({{network.jumbo_underlay.ifindex, 0, 0}, {PT_VNI_ANY, 3, PT_ROLE_UNDERLAY, 0}});
-  tables.ports.push_back({{network.jumbo_site.ifindex, 0, 0}, {kVni, 4, PT_ROLE_LOCAL, 0}});
+  tables.gateway.clamp_mss = 1;
+  add_port(tables, network.underlay, PT_VNI_ANY, 0, PT_ROLE_UNDERLAY, 1500);
+  add_port(tables, network.site, kVni, 1, PT_ROLE_LOCAL, 1500);
+  add_port(tables, network.other_site, kOtherVni, 2, PT_ROLE_LOCAL, 1500);
+  add_port(tables, network.jumbo_underlay, PT_VNI_ANY, 3, PT_ROLE_UNDERLAY, 9216);
+  add_port(tables, network.jumbo_site, kVni, 4, PT_ROLE_LOCAL, 9216);
   tables.segments.push_back({kVni, {0, {}, table_address(ip("10.1.0.1")), table_address(ip("fd01::1"))}});
   tables.segments.push_back({kOtherVni, {1, {}, table_address(ip("10.9.0.1")), {}}});
   for (const Who who : kEverybody)
@@ -197,7 +210,8 @@ void revoke(dataplane::Tables& tables, Who who) {
 }
 
 Bytes from_peer(Who who, const Bytes& inner, std::uint32_t vni) {
-  return on_underlay(vxlan_packet({underlay_of(who), our_underlay()}, 50000, vni, inner));
+  const IpAddress us = underlay_of(who).is_v4() ? our_underlay() : our_underlay6();
+  return on_underlay(vxlan_packet({underlay_of(who), us}, 50000, vni, inner));
 }
 
 Bytes inner_frame(Who who, const Bytes& packet) {
@@ -221,8 +235,10 @@ Bytes delivered(const Bytes& packet) {
 }
 
 Bytes encapsulated(Who who, const Bytes& inner, std::uint16_t source_port, std::uint8_t tos) {
-  return ethernet(Network::get().router, Network::get().underlay.mac,
-                  vxlan_packet({our_underlay(), underlay_of(who)}, source_port, kVni, inner, tos));
+  return ethernet(
+      Network::get().router, Network::get().underlay.mac,
+      vxlan_packet({underlay_of(who).is_v4() ? our_underlay() : our_underlay6(), underlay_of(who)},
+                   source_port, kVni, inner, tos));
 }
 
 Bytes encapsulated_packet(Who who, const Bytes& packet, std::uint16_t source_port, std::uint8_t tos) {

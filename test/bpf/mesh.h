@@ -38,7 +38,8 @@ enum Who : std::uint8_t {
 
 MacAddress our_mac();
 MacAddress peer_mac(Who who);
-IpAddress our_underlay();
+IpAddress our_underlay();   // 192.0.2.1
+IpAddress our_underlay6();  // 2001:db8::1
 IpAddress underlay_of(Who who);
 // 10.<who>.0.10, fd<who>::10
 IpAddress inside(Who who);

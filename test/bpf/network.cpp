@@ -62,7 +62,8 @@ std::string commands() {
   out += "addr add 198.18.0.1/24 dev u9\naddr add 10.1.64.1/24 dev l9\n";
   neighbour("198.18.0.15", "u9", kRouterMac);
   neighbour("10.1.64.10", "l9", kHostMac);
-  out += "addr add 192.0.2.1/24 dev u0\n";
+  out += "addr add 192.0.2.1/24 dev u0\naddr add 2001:db8::1/64 dev u0 nodad\n";
+  neighbour("2001:db8::e", "u0", kRouterMac);
   out += "addr add 10.1.0.1/24 dev l0\naddr add fd01::1/64 dev l0 nodad\n";
   out += "addr add 10.9.0.1/24 dev l1\n";
   for (int i = 2; i <= 12; ++i)

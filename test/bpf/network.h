@@ -4,12 +4,11 @@
 // native XDP program, since a test run can only claim to come from an interface whose receive queue is
 // registered.
 //
-//   u0 192.0.2.1/24     neighbours .2 to .12; .99 is not resolved; 203.0.113.0/24 is routed out of l1
-//   l0 10.1.0.1/24 fd01::1/64   hosts 10.1.0.10, fd01::10; 10.1.0.99 and fd01::99 are not resolved
-//   l1 10.9.0.1/24      host 10.9.0.10
-//   u9 198.18.0.1/24, MTU 9216, neighbour .15; l9 10.1.64.1/24, MTU 9216, host 10.1.64.10
-//   routes into the site: 10.1.5.0/24 MTU 600 by l0; 10.1.7.0/24 by x0; 10.1.8.0/24 by u0; 10.1.9.0/24 by l1;
-//   no others
+//   u0 192.0.2.1/24 2001:db8::1/64   neighbours .2 to .12 and ::e; .99 is not resolved; 203.0.113.0/24 is
+//   routed out of l1 l0 10.1.0.1/24 fd01::1/64   hosts 10.1.0.10, fd01::10; 10.1.0.99 and fd01::99 are not
+//   resolved l1 10.9.0.1/24      host 10.9.0.10 u9 198.18.0.1/24, MTU 9216, neighbour .15; l9 10.1.64.1/24,
+//   MTU 9216, host 10.1.64.10 routes into the site: 10.1.5.0/24 MTU 600 by l0; 10.1.7.0/24 by x0; 10.1.8.0/24
+//   by u0; 10.1.9.0/24 by l1; no others
 #pragma once
 
 #include <cstdint>

@@ -88,7 +88,8 @@ Counted count(const TestGateway& gateway) {
   const auto verdicts = read_counts(gateway.plane().map_fd("verdicts"), PT_PORT_SLOTS * PT_VERDICT_COUNT);
   for (std::size_t i = 0; i < verdicts.size(); ++i) {
     sum.all += verdicts[i].packets;
-    if (i % PT_VERDICT_COUNT == PT_VERDICT_DROP) sum.dropped += verdicts[i].packets;
+    const std::size_t verdict = i % PT_VERDICT_COUNT;
+    if (verdict == PT_VERDICT_DROP || verdict == PT_VERDICT_REFUSED) sum.dropped += verdicts[i].packets;
   }
   for (const pt_count& reason : read_counts(gateway.plane().map_fd("drops"), PT_DROP_REASON_COUNT))
     sum.reasons += reason.packets;
@@ -106,8 +107,8 @@ bool may_be_icmp_error(const Bytes& out) {
   return out[23] == 1 && (type == 3 || type == 11 || type == 12);
 }
 
-// Out of a tunnel into the site: a frame to the host's MAC, with its source inside of the sender's prefix, or,
-// for an ICMP error, in nobody's.
+// Out of a tunnel into the site: a frame to the host's MAC, with its source inside of the sender's prefix,
+// or, for an ICMP error, in nobody's.
 bool source_is_senders(const Bytes& in, const Bytes& out) {
   const unsigned sender = claimed_sender(in);
   const bool six = load_be16(out, 12) == kIpv6;

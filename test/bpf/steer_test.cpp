@@ -15,6 +15,8 @@ Bytes syn(const IpAddress& from, const IpAddress& to, std::uint8_t ttl = 64, std
   return tcp_packet({from, to}, 40000, 80, kSyn, {.ttl = ttl, .tos = tos, .id = 0xfffe});
 }
 
+const IpFields kDontFragment{.fragment = 0x4000};
+
 PacketCase in(std::string says, const IpAddress& to, End end) {
   return {std::move(says), Side::underlay, from_peer_packet(kAlpha, syn(inside(kAlpha), to)), end};
 }
@@ -36,16 +38,17 @@ void add_ways_in(std::vector<PacketCase>& cases) {
   cases.push_back(in("a route into another segment is refused", ip("10.1.9.9"), egress));
   cases.push_back({"TTL 1 ends here", Side::underlay,
                    from_peer_packet(kAlpha, syn(inside(kAlpha), site_host(), 1)),
-                   drop(PT_DROP_TTL_EXCEEDED)});
+                   refused(PT_DROP_TTL_EXCEEDED)});
   cases.push_back({"TTL 0 ends here", Side::underlay,
                    from_peer_packet(kAlpha, syn(inside(kAlpha), site_host(), 0)),
-                   drop(PT_DROP_TTL_EXCEEDED)});
+                   refused(PT_DROP_TTL_EXCEEDED)});
   cases.push_back({"hop limit 1 ends here", Side::underlay,
                    from_peer_packet(kAlpha, syn(inside6(kAlpha), site_host6(), 1)),
-                   drop(PT_DROP_TTL_EXCEEDED)});
-  cases.push_back({"what does not fit the site's MTU is dropped", Side::underlay,
-                   from_peer_packet(kAlpha, udp_packet({inside(kAlpha), ip("10.1.5.5")}, 40000, 53, 700)),
-                   drop(PT_DROP_TOO_BIG)});
+                   refused(PT_DROP_TTL_EXCEEDED)});
+  cases.push_back(
+      {"what does not fit the site's MTU is dropped", Side::underlay,
+       from_peer_packet(kAlpha, udp_packet({inside(kAlpha), ip("10.1.5.5")}, 40000, 53, 700, kDontFragment)),
+       refused(PT_DROP_TOO_BIG)});
 }
 
 void add_ways_out(std::vector<PacketCase>& cases) {
@@ -64,21 +67,24 @@ void add_ways_out(std::vector<PacketCase>& cases) {
                       drop(PT_DROP_NO_FIB_ROUTE)));
   cases.push_back(
       out("a tunnel does not leave by a site interface", inside(kLeaky), drop(PT_DROP_EGRESS_NOT_ALLOWED)));
-  cases.push_back(out("an IPv6 tunnel is not sent yet", inside(kSixth), drop(PT_DROP_NO_FIB_ROUTE)));
   cases.push_back({"a peer without an endpoint has no route", Side::local,
                    on_site(syn(site_host(), inside(kBeta))), drop(PT_DROP_NO_ROUTE),
                    [](dataplane::Tables& tables) {
                      std::erase_if(tables.endpoints, [](const auto& row) { return row.first == kBeta; });
                    }});
   cases.push_back({"TTL 1 does not enter a tunnel", Side::local, on_site(syn(site_host(), inside(kAlpha), 1)),
-                   drop(PT_DROP_TTL_EXCEEDED)});
+                   refused(PT_DROP_TTL_EXCEEDED)});
   cases.push_back({"what does not fit the tunnel is dropped", Side::local,
-                   on_site(udp_packet({site_host(), inside(kAlpha)}, 40000, 53, 1472)),
-                   drop(PT_DROP_TOO_BIG)});
+                   on_site(udp_packet({site_host(), inside(kAlpha)}, 40000, 53, 1472, kDontFragment)),
+                   refused(PT_DROP_TOO_BIG)});
   cases.push_back({"what just fits the tunnel is sent", Side::local,
                    on_site(udp_packet({site_host(), inside(kAlpha)}, 40000, 53, 1500 - 50 - 28)),
                    verdict(PT_VERDICT_ENCAPSULATED)});
-  cases.push_back({"a byte more does not", Side::local,
+  cases.push_back(
+      {"a byte more does not", Side::local,
+       on_site(udp_packet({site_host(), inside(kAlpha)}, 40000, 53, 1501 - 50 - 28, kDontFragment)),
+       refused(PT_DROP_TOO_BIG)});
+  cases.push_back({"nobody is told who did not ask to be", Side::local,
                    on_site(udp_packet({site_host(), inside(kAlpha)}, 40000, 53, 1501 - 50 - 28)),
                    drop(PT_DROP_TOO_BIG)});
 }

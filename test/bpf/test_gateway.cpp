@@ -79,12 +79,13 @@ End audit(const Books& before, const Books& now, std::size_t length, unsigned ac
   const auto verdict = moved(before.verdicts, now.verdicts, length);
   const auto reason = moved(before.drops, now.drops, length);
   REQUIRE(verdict.has_value());
-  CHECK(reason.has_value() == (verdict->second == PT_VERDICT_DROP));
+  const bool told = verdict->second == PT_VERDICT_REFUSED;
+  CHECK(reason.has_value() == (verdict->second == PT_VERDICT_DROP || told));
   const unsigned fitting = verdict->second == PT_VERDICT_DROP   ? XDP_DROP
                            : verdict->second == PT_VERDICT_PASS ? XDP_PASS
                                                                 : XDP_REDIRECT;
   CHECK(action == fitting);
-  return {reason ? -static_cast<int>(*reason) : static_cast<int>(verdict->second)};
+  return {reason ? -static_cast<int>(*reason) : static_cast<int>(verdict->second), told};
 }
 
 void fill_devmap(int map_fd, std::initializer_list<Interface> interfaces) {
@@ -104,7 +105,8 @@ std::string End::text() const {
 #undef PT_X
   };
   const auto found = names.find(code);
-  return found == names.end() ? "unknown end " + std::to_string(code) : found->second;
+  return found == names.end() ? "unknown end " + std::to_string(code)
+                              : found->second + (told ? ", told" : "");
 }
 
 std::vector<pt_count> read_counts(int map_fd, std::uint32_t rows) {
@@ -186,6 +188,14 @@ void TestGateway::remove_inner(std::string_view table) {
   REQUIRE(::bpf_map_lookup_elem(plane_->map_fd("selector"), &zero, &selector) == 0);
   const std::uint32_t slot = PT_SELECTOR_SLOT(selector);
   REQUIRE(::bpf_map_delete_elem(plane_->map_fd(table), &slot) == 0);
+}
+
+std::array<std::uint64_t, PT_INCIDENT_COUNT> TestGateway::incidents() const {
+  std::array<std::uint64_t, PT_INCIDENT_COUNT> sums{};
+  for (std::uint32_t key = 0; key < PT_INCIDENT_COUNT; ++key)
+    for (const std::uint64_t part : per_cpu<std::uint64_t>(plane_->map_fd("incidents"), &key))
+      sums[key] += part;
+  return sums;
 }
 
 pt_peer_count TestGateway::peer_count(Who who) const {

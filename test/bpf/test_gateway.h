@@ -4,6 +4,7 @@
 // action fits.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -18,15 +19,20 @@ namespace postern::testing {
 
 enum class Side { underlay, local };
 
-// How a packet ended: a PT_VERDICT_* above 0, or a negated PT_DROP_*.
+// How a packet ended: a PT_VERDICT_* above 0, or a negated PT_DROP_*, of which the sender was told by ICMP or
+// not.
 struct End {
   int code = 0;
+  bool told = false;
   std::string text() const;
   friend bool operator==(const End&, const End&) = default;
   friend std::ostream& operator<<(std::ostream& out, const End& end) { return out << end.text(); }
 };
 inline End drop(pt_drop_reason reason) {
   return {-static_cast<int>(reason)};
+}
+inline End refused(pt_drop_reason reason) {
+  return {-static_cast<int>(reason), true};
 }
 inline End verdict(pt_verdict verdict) {
   return {static_cast<int>(verdict)};
@@ -60,6 +66,7 @@ class TestGateway {
   // Takes an inner map out of the active slot of a swapped table.
   void remove_inner(std::string_view table);
   pt_peer_count peer_count(Who who) const;
+  std::array<std::uint64_t, PT_INCIDENT_COUNT> incidents() const;
   dataplane::Plane& plane() const { return *plane_; }
   const dataplane::Generations& generations() const { return generations_; }
 

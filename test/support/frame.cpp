@@ -231,6 +231,7 @@ Bytes vxlan_packet(const Route& outer, std::uint16_t source_port, std::uint32_t 
   append_be16(datagram, static_cast<std::uint16_t>(16 + inner.size()));
   append_be16(datagram, 0);
   append(datagram, vxlan(vni, inner, flags));
+  if (!outer.from.is_v4()) fill_checksum(datagram, 6, pseudo_sum(outer, kProtocolUdp, datagram.size()));
   return ip_packet(outer, {.protocol = kProtocolUdp, .tos = tos, .fragment = 0x4000}, datagram);
 }
 

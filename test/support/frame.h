@@ -85,7 +85,7 @@ Bytes discovery_packet(const Route& route, const DiscoveryFields& fields,
 
 // UDP payload of a VXLAN packet. `flags` is the first byte.
 Bytes vxlan(std::uint32_t vni, const Bytes& inner, std::uint8_t flags = 0x08);
-// A whole IP packet of a VXLAN tunnel as postern sends it (no UDP checksum, DF).
+// A whole IP packet of a VXLAN tunnel as postern sends it: over IPv4 with DF and no UDP checksum.
 Bytes vxlan_packet(const Route& outer, std::uint16_t source_port, std::uint32_t vni, const Bytes& inner,
                    std::uint8_t tos = 0, std::uint8_t flags = 0x08);
 

@@ -29,6 +29,7 @@ dataplane::Site site_of(const config::Config& config, const Interfaces& interfac
   dataplane::Site site;
   site.gateway = config.gateway;
   site.tunnel_port = config.tunnel_port;
+  site.clamp_mss = config.clamp_mss;
   site.ports = interfaces.ports();
   return site;
 }

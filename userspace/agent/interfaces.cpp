@@ -2,12 +2,19 @@
 #include "agent/interfaces.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace postern::agent {
 namespace {
 
 dataplane::SitePort site_port(const InterfaceState& state) {
-  return {state.configured.name, *state.ifindex, state.configured.role, state.configured.segment, state.slot};
+  return {state.configured.name,
+          *state.ifindex,
+          state.configured.role,
+          state.configured.segment,
+          state.slot,
+          state.mac,
+          state.mtu};
 }
 
 bool has_ifindex(const std::vector<InterfaceState>& states, IfIndex ifindex) {
@@ -72,6 +79,7 @@ Result<> Interfaces::find(InterfaceState& state) {
   }
   state.ifindex = link->ifindex;
   state.mtu = link->mtu;
+  state.mac = link->mac;
   state.up = link->up;
   return {};
 }
@@ -79,9 +87,9 @@ Result<> Interfaces::find(InterfaceState& state) {
 bool Interfaces::refresh() {
   bool moved = false;
   for (InterfaceState& state : states_) {
-    const std::optional<IfIndex> before = state.ifindex;
+    const auto before = std::tuple(state.ifindex, state.mtu, state.mac);
     if (const Result<> there = find(state); !there) state.problem = there.error().message();
-    moved = moved || state.ifindex != before;
+    moved = moved || std::tuple(state.ifindex, state.mtu, state.mac) != before;
   }
   return moved;
 }

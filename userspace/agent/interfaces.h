@@ -22,6 +22,7 @@ struct InterfaceState {
   std::uint16_t slot = 0;
   std::optional<IfIndex> ifindex;  // none: the interface is gone
   std::uint32_t mtu = 0;
+  MacAddress mac;
   bool up = false;
   dataplane::XdpMode mode = dataplane::XdpMode::none;
   bool fresh = true;    // found, or found to be another one, since the last attach()
@@ -40,8 +41,8 @@ class Interfaces {
   // file's name.
   Result<> configure(const std::vector<config::Interface>& wanted, const std::string& origin);
 
-  // Looks again. An interface that went away is a problem, not an error. True when one came, went, or came
-  // back as another one: the tables must be compiled anew.
+  // Looks again. An interface that went away is a problem, not an error. True when one came, went, came
+  // back as another one, or got another MTU or MAC: the tables must be compiled anew.
   bool refresh();
 
   // Attaches the program to the interfaces that are there, all or the fresh ones, and lets frames out by

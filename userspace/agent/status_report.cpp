@@ -123,6 +123,7 @@ observe::Observation observation(const Gateway& gateway) {
   if (const auto verdicts = dataplane::read_verdicts(*base.plane, PT_PORT_SLOT_UNKNOWN))
     seen.interfaces.push_back({std::string(dataplane::kUnknownInterface), std::nullopt, *verdicts});
   if (const auto drops = dataplane::read_drops(*base.plane)) seen.drops = *drops;
+  if (const auto incidents = dataplane::read_incidents(*base.plane)) seen.incidents = *incidents;
 
   if (base.lineage.authority.adopted) seen.adopted_serial = base.lineage.authority.adopted->serial;
   seen.active_serial = base.kernel_serial;

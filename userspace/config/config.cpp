@@ -54,11 +54,13 @@ void read_http(YamlMap& map, std::optional<Endpoint>& into) {
       "address:port, or off");
 }
 
-void read_tunnel(YamlMap& map, std::uint16_t& port) {
+void read_tunnel(YamlMap& map, Config& into) {
   const YamlNode* node = map.optional("tunnel");
   if (node == nullptr) return;
   YamlMap tunnel(*node, map.origin(), "tunnel");
-  port = static_cast<std::uint16_t>(tunnel.integer(tunnel.required("port"), 1, 65535));
+  if (const YamlNode* port = tunnel.optional("port"))
+    into.tunnel_port = static_cast<std::uint16_t>(tunnel.integer(*port, 1, 65535));
+  if (const YamlNode* clamp = tunnel.optional("clamp_mss")) into.clamp_mss = tunnel.flag(*clamp);
   if (Result<> done = tunnel.finish(); !done) map.adopt(std::move(done).error());
 }
 
@@ -138,7 +140,7 @@ Result<Config> parse_config(std::string_view yaml, std::string_view origin) {
   read_path(map, "socket", out.socket);
   read_http(map, out.http);
   read_path(map, "root", out.root);
-  read_tunnel(map, out.tunnel_port);
+  read_tunnel(map, out);
   read_xdp(map, out.generic_xdp);
   read_interfaces(map, out.interfaces);
   if (map.ok() && out.socket.native().size() > kMaxSocketPath) {

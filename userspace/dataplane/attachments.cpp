@@ -137,8 +137,9 @@ Result<XdpMode> attach_fresh(int program_fd, const SitePort& port, bool allow_ge
                         -generic);
   }
   if (native == -EOPNOTSUPP) {
-    return fail(errc::attach, "the driver of " + port.name +
-                                  " has no native XDP; set `generic_xdp: true` to allow the slow mode");
+    return fail(errc::attach,
+                "the driver of " + port.name +
+                    " has no native XDP; set `xdp: {generic: true}` in the config to allow the slow mode");
   }
   return kernel_error(errc::attach, "cannot attach to " + port.name + log.suffix(), -native);
 }

@@ -18,6 +18,7 @@ Result<pt_gateway> gateway_row(const authority::Snapshot& snapshot, const author
   pt_gateway row{};
   row.serial = snapshot.serial.value;
   row.tunnel_port_be = htons(site.tunnel_port);
+  row.clamp_mss = site.clamp_mss;
   std::copy(own.mac.bytes.begin(), own.mac.bytes.end(), row.mac);
   if (own.underlay.empty()) return fail(errc::unsupported, "gateway " + own.id + " has no underlay address");
   if (own.underlay.size() > PT_MAX_UNDERLAY_ADDRESSES) {
@@ -26,10 +27,6 @@ Result<pt_gateway> gateway_row(const authority::Snapshot& snapshot, const author
                                     std::to_string(PT_MAX_UNDERLAY_ADDRESSES));
   }
   for (std::size_t i = 0; i < own.underlay.size(); ++i) {
-    if (!own.underlay[i].is_v4()) {
-      return fail(errc::unsupported, "gateway " + own.id + " has the underlay address " +
-                                         own.underlay[i].text() + "; this version tunnels over IPv4 only");
-    }
     row.underlay[i] = to_abi(own.underlay[i]);
   }
   const bool closes = snapshot.on_expiry == authority::OnExpiry::close;
@@ -70,6 +67,8 @@ Result<> compile_ports(const Site& site, const SnapshotIndex& index, Tables& tab
     }
     pt_port row{};
     row.slot = port.slot;
+    row.mtu = static_cast<__u16>(std::min<std::uint32_t>(port.mtu, 0xffff));
+    std::copy(port.mac.bytes.begin(), port.mac.bytes.end(), row.mac);
     row.role = port.role == config::Role::underlay ? PT_ROLE_UNDERLAY : PT_ROLE_LOCAL;
     if (port.role == config::Role::local) {
       const auto segment = index.segment(port.segment, "interface " + port.name);

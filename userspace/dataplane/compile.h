@@ -21,12 +21,15 @@ struct SitePort {
   config::Role role = config::Role::underlay;
   std::string segment;     // local ports
   std::uint16_t slot = 0;  // of its counters
+  MacAddress mac = {};
+  std::uint32_t mtu = 0;
 };
 
 // What a gateway knows of itself that the snapshot does not say.
 struct Site {
   std::string gateway;
   std::uint16_t tunnel_port = PT_VXLAN_PORT;
+  bool clamp_mss = true;
   std::vector<SitePort> ports;
   std::map<std::string, PeerId> peer_ids;  // of every peer, and of every gateway but this one
   UtcSeconds now;                          // decides not_before and expires

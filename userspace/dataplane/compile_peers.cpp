@@ -90,16 +90,19 @@ void copy_segments(const SegmentSet& set, __u64 (&words)[PT_SEGMENT_WORDS]) {
   }
 }
 
+// The first underlay address of our own that can speak with `remote`.
+std::optional<IpAddress> local_for(const IpAddress& remote, const Gateway& own) {
+  for (const IpAddress& address : own.underlay)
+    if (address.is_v4() == remote.is_v4()) return address;
+  return std::nullopt;
+}
+
 Result<> add(const Node& node, const SnapshotIndex& index, Tables& tables) {
   const std::string name = std::string(node.what) + " " + node.id;
   const Result<PeerId> id = index.peer(node.id, name);
   if (!id) return fail(id.error().code, id.error().context);
   if (node.addresses.empty()) return fail(errc::unsupported, name + " has no underlay address");
   for (const IpAddress& address : node.addresses) {
-    if (!address.is_v4()) {
-      return fail(errc::unsupported, name + " has the underlay address " + address.text() +
-                                         "; this version tunnels over IPv4 only");
-    }
     const auto& own = index.own().underlay;
     if (std::find(own.begin(), own.end(), address) != own.end()) {
       return fail(errc::ambiguous, name + " has this gateway's own underlay address " + address.text());
@@ -113,7 +116,12 @@ Result<> add(const Node& node, const SnapshotIndex& index, Tables& tables) {
   }
   pt_endpoint endpoint{};
   endpoint.remote = to_abi(node.addresses.front());
-  endpoint.local = to_abi(index.own().underlay.front());
+  const std::optional<IpAddress> local = local_for(node.addresses.front(), index.own());
+  if (!local) {
+    return fail(errc::unsupported, name + " has the underlay address " + node.addresses.front().text() +
+                                       ", and this gateway has none of that family to send from");
+  }
+  endpoint.local = to_abi(*local);
   copy_segments(node.segments, endpoint.segments);
   std::copy(node.mac.bytes.begin(), node.mac.bytes.end(), endpoint.mac);
   endpoint.state = static_cast<__u8>(node.state);

@@ -17,6 +17,9 @@ void add(pt_count& sum, const pt_count& part) {
   sum.packets += part.packets;
   sum.bytes += part.bytes;
 }
+void add(__u64& sum, __u64 part) {
+  sum += part;
+}
 void add(pt_peer_count& sum, const pt_peer_count& part) {
   add(sum.rx, part.rx);
   add(sum.tx, part.tx);
@@ -48,6 +51,16 @@ Result<VerdictCounts> read_verdicts(const Plane& plane, std::uint16_t port_slot)
         read_sum<pt_count>(plane, "verdicts", port_slot * __u32{PT_VERDICT_COUNT} + verdict);
     if (!sum) return fail(sum.error().code, sum.error().context);
     out[verdict] = *sum;
+  }
+  return out;
+}
+
+Result<IncidentCounts> read_incidents(const Plane& plane) {
+  IncidentCounts out{};
+  for (__u32 incident = 0; incident < PT_INCIDENT_COUNT; ++incident) {
+    const Result<__u64> sum = read_sum<__u64>(plane, "incidents", incident);
+    if (!sum) return fail(sum.error().code, sum.error().context);
+    out[incident] = *sum;
   }
   return out;
 }
@@ -84,6 +97,18 @@ std::string_view drop_label(unsigned reason) {
   case number:                          \
     return label;
     PT_DROP_REASONS(PT_X)
+#undef PT_X
+    default:
+      return "";
+  }
+}
+
+std::string_view incident_label(unsigned incident) {
+  switch (incident) {
+#define PT_X(number, name, label, help) \
+  case number:                          \
+    return label;
+    PT_INCIDENTS(PT_X)
 #undef PT_X
     default:
       return "";

@@ -16,6 +16,7 @@ namespace postern::dataplane {
 
 using VerdictCounts = std::array<pt_count, PT_VERDICT_COUNT>;
 using DropCounts = std::array<pt_count, PT_DROP_REASON_COUNT>;
+using IncidentCounts = std::array<std::uint64_t, PT_INCIDENT_COUNT>;
 
 // The name under which PT_PORT_SLOT_UNKNOWN is shown: frames of no known port, and all before the first
 // adoption.
@@ -23,11 +24,13 @@ inline constexpr std::string_view kUnknownInterface = "unknown";
 
 Result<VerdictCounts> read_verdicts(const Plane& plane, std::uint16_t port_slot);
 Result<DropCounts> read_drops(const Plane& plane);
+Result<IncidentCounts> read_incidents(const Plane& plane);
 Result<pt_peer_count> read_peer(const Plane& plane, PeerId peer);
 
 std::string_view verdict_label(unsigned verdict);
 // PT_DROP_NONE and unknown numbers give "".
 std::string_view drop_label(unsigned reason);
 std::string_view drop_help(unsigned reason);
+std::string_view incident_label(unsigned incident);
 
 }  // namespace postern::dataplane

@@ -72,7 +72,10 @@ void traffic(const Observation& seen, std::vector<MetricFamily>& out) {
   for (unsigned reason = 1; reason < PT_DROP_REASON_COUNT; ++reason)
     if (const std::string_view label = dataplane::drop_label(reason); !label.empty())
       add(drops, {{"reason", std::string(label)}}, seen.drops[reason].packets);
-  for (MetricFamily* family : {&packets, &bytes, &drops, &mode})
+  MetricFamily incidents = counter("postern_incidents_total", "What happened beside packets' verdicts.");
+  for (unsigned incident = 0; incident < PT_INCIDENT_COUNT; ++incident)
+    add(incidents, {{"incident", std::string(dataplane::incident_label(incident))}}, seen.incidents[incident]);
+  for (MetricFamily* family : {&packets, &bytes, &drops, &incidents, &mode})
     out.push_back(std::move(*family));
 }
 

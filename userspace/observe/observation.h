@@ -32,6 +32,7 @@ struct TableObservation {
 struct Observation {
   std::vector<InterfaceObservation> interfaces;
   dataplane::DropCounts drops{};
+  dataplane::IncidentCounts incidents{};
   std::vector<TableObservation> tables;
 
   std::optional<Serial> adopted_serial;

@@ -18,11 +18,16 @@ class StockPeer:
         self.namespace = Namespace(lab_id, role)
         self.namespace.forward()
         underlay.join(self.namespace, "eth0", self.underlay)
-        self.namespace.ip("link", "add", "vx0", "address", self.mac, "mtu", INNER_MTU, "type", "vxlan", "id", vni,
-                          "local", self.underlay, "remote", gateway, "dstport", 4789)
+        self.tunnel(self.underlay, gateway, vni)
+        self.host = SiteHost(lab_id, f"host-{role}", self.namespace, "site0", self.network4, self.network6)
+
+    def tunnel(self, local, remote, vni=100, mtu=INNER_MTU):
+        """The tunnel device, anew; the routes through the former one are gone with it."""
+        self.namespace.run("ip", "link", "del", "vx0", check=False)
+        self.namespace.ip("link", "add", "vx0", "address", self.mac, "mtu", mtu, "type", "vxlan", "id", vni,
+                          "local", local, "remote", remote, "dstport", 4789)
         self.namespace.address("vx0", f"{self.vxlan4}/32", f"{self.vxlan6}/128")
         self.namespace.ip("link", "set", "vx0", "up")
-        self.host = SiteHost(lab_id, f"host-{role}", self.namespace, "site0", self.network4, self.network6)
 
     def reach(self, network4, network6, via4, via6):
         """A route through the tunnel; `via` is the far side's address in the segment, found by ARP and ND."""

@@ -44,6 +44,7 @@ TEST_CASE("a small configuration gets the defaults") {
   CHECK(config.state == "/var/lib/postern");
   CHECK(config.http.value().text() == "127.0.0.1:9479");
   CHECK(config.tunnel_port == 4789);
+  CHECK(config.clamp_mss);
   CHECK_FALSE(config.generic_xdp);
   REQUIRE(config.interfaces.size() == 2);
   CHECK(config.interfaces[0] == Interface{"eth0", Role::underlay, "", 4});
@@ -53,7 +54,7 @@ TEST_CASE("a small configuration gets the defaults") {
 TEST_CASE("every key that is written is taken") {
   const Config config = with(
                             "state: /s\npins: /p\nsocket: /k\nroot: /r\nhttp: \"[::1]:80\"\n"
-                            "tunnel: {port: 8472}\nxdp: {generic: true}\n")
+                            "tunnel: {port: 8472, clamp_mss: false}\nxdp: {generic: true}\n")
                             .value();
   CHECK(config.state == "/s");
   CHECK(config.pins == "/p");
@@ -61,6 +62,7 @@ TEST_CASE("every key that is written is taken") {
   CHECK(config.root == "/r");
   CHECK(config.http.value().text() == "[::1]:80");
   CHECK(config.tunnel_port == 8472);
+  CHECK_FALSE(config.clamp_mss);
   CHECK(config.generic_xdp);
   CHECK_FALSE(with("http: off\n").value().http);
 }
