@@ -17,40 +17,10 @@
 #include <limits>
 
 #include "ledger/errors.h"
+#include "ledger/segment_walk.h"
 
 namespace postern::ledger {
 namespace {
-
-// How far the whole records of one segment go.
-struct Extent {
-  std::size_t end = kFirstBatchOffset;
-  ChainHead chain;
-  Lseq durable_upto;      // the highest that a whole record claims
-  bool in_batch = false;  // the last whole record is not the last of its batch
-  RecordType last_type = RecordType::event;
-};
-
-using Visit = std::function<Result<>(const RecordHeader&, std::string_view payload, const Hash256& hash)>;
-
-// Walks whole records in chain order, those below `until` only.
-Result<Extent> walk(ByteView image, const SegmentHeader& segment, Lseq until, const Visit& visit) {
-  Extent extent;
-  extent.chain = {segment.first_lseq, segment.prev};
-  while (extent.chain.next < until) {
-    const std::optional<RecordHeader> record = decode_record_header(image, extent.end, segment.salt);
-    if (!record || !payload_is_whole(image, extent.end, *record)) break;
-    if (record->lseq != extent.chain.next || record->prev != extent.chain.hash) break;
-    const std::string_view payload = record_payload(image, extent.end, *record);
-    const Hash256 hash = chain_hash(record->lseq, record->type, record->prev, payload);
-    if (Result<> visited = visit(*record, payload, hash); !visited) return pass_on(std::move(visited));
-    extent.chain = {record->lseq.next(), hash};
-    extent.durable_upto = std::max(extent.durable_upto, record->durable_upto);
-    extent.in_batch = !record->batch_end;
-    extent.last_type = record->type;
-    extent.end = record_end(extent.end, *record);
-  }
-  return extent;
-}
 
 // The highest durable_upto at and behind the first bad record. A header's own checksum is enough to believe
 // it.
@@ -93,19 +63,25 @@ std::uint64_t count_torn(ByteView image, const SegmentHeader& segment, std::size
 
 class Classifier {
  public:
-  Classifier(std::span<const std::uint64_t> numbers, const ReadSegment& read, const RecordSink& sink)
-      : numbers_(numbers), read_(read), sink_(sink) {}
+  Classifier(std::span<const std::uint64_t> numbers, const ReadSegment& read, const RecordSink& sink,
+             const Origin& origin)
+      : numbers_(numbers), read_(read), sink_(sink), origin_(origin) {}
 
   Result<Classification> run() && {
-    Result<> done = read_headers();
+    result_.first_bad = origin_.chain.next;
+    Result<> headers = read_headers();
+    if (!headers && headers.error().code != errc::damage) return pass_on(std::move(headers));
+    Result<> done;
     for (std::size_t i = 0; done && settled() && i + 1 < headers_.size(); ++i)
       done = check_sealed(i);
-    if (done && settled()) done = check_last();
+    if (done && settled() && !headers_.empty()) done = headers ? check_last() : count_before_loss();
+    if (done && settled() && !headers) done = std::move(headers);
     if (!done && done.error().code == errc::damage) {
       conclude(Condition::damage, done.error().context);
     } else if (!done) {
       return pass_on(std::move(done));
     }
+    result_.headers = std::move(headers_);
     return std::move(result_);
   }
 
@@ -121,10 +97,8 @@ class Classifier {
   Result<> read_headers() {
     for (const std::uint64_t number : numbers_) {
       const std::string name = segment_name(number);
-      if (number != headers_.size() + 1) {
-        return fail(errc::damage,
-                    segment_name(headers_.size() + 1) + " is missing, and " + name + " is there");
-      }
+      const std::string expected = segment_name(origin_.number + headers_.size());
+      if (name != expected) return fail(errc::damage, expected + " is missing, and " + name + " is there");
       Result<ByteView> bytes = read_(number, kFirstBatchOffset);
       if (!bytes) return pass_on(std::move(bytes));
       Result<SegmentHeader> header = decode_header(*bytes);
@@ -132,18 +106,33 @@ class Classifier {
       if (header->number != number) {
         return fail(errc::damage, name + " says that it is " + segment_name(header->number));
       }
-      if (!headers_.empty() && header->journal != headers_.front().journal) {
-        return fail(errc::damage, name + " belongs to another journal than seg-1");
-      }
+      if (Result<> follows = check_place(*header, name); !follows) return follows;
       headers_.push_back(*header);
+      result_.last = *header;
     }
-    if (headers_.empty()) return fail(errc::damage, "there are no segments");
-    if (headers_.front().first_lseq != Lseq(1)) return fail(errc::damage, "seg-1 does not start with lseq 1");
-    result_.last = headers_.back();
+    if (headers_.empty()) return fail(errc::damage, segment_name(origin_.number) + " is missing");
     return {};
   }
 
-  Result<> hand_on(const RecordHeader& record, std::string_view payload, const Hash256& hash) const {
+  Result<> check_place(const SegmentHeader& header, const std::string& name) const {
+    const std::optional<Id128> journal = headers_.empty() ? origin_.journal : headers_.front().journal;
+    if (journal && header.journal != *journal) {
+      return fail(errc::damage, name + " belongs to another journal than " +
+                                    (headers_.empty() ? "the base" : segment_name(origin_.number)));
+    }
+    if (!headers_.empty()) return {};
+    if (header.first_lseq != origin_.chain.next) {
+      return fail(errc::damage,
+                  name + " does not start with lseq " + std::to_string(origin_.chain.next.value));
+    }
+    if (header.prev != origin_.chain.hash) {
+      return fail(errc::damage, name + " does not follow what stands before it");
+    }
+    return {};
+  }
+
+  Result<> hand_on(const RecordHeader& record, std::string_view payload, const Hash256& hash) {
+    ++result_.records;
     if (!sink_) return {};
     return sink_(Record{record.lseq, record.type, hash, std::string(payload)});
   }
@@ -155,10 +144,12 @@ class Classifier {
     const std::string name = segment_name(segment.number);
     Result<ByteView> image = read_(segment.number, kSegmentBytes);
     if (!image) return pass_on(std::move(image));
-    Result<Extent> extent = walk(
+    Result<Extent> extent = walk_records(
         *image, segment, next.first_lseq,
         [this](const RecordHeader& r, std::string_view p, const Hash256& h) { return hand_on(r, p, h); });
     if (!extent) return pass_on(std::move(extent));
+    result_.first_bad = extent->chain.next;
+    result_.chain = extent->chain;
     if (extent->chain.next != next.first_lseq || extent->chain.hash != next.prev) {
       return fail(errc::damage, name + " at byte " + std::to_string(extent->end) + ": lseq " +
                                     std::to_string(extent->chain.next.value) + " is bad or missing, and " +
@@ -172,10 +163,25 @@ class Classifier {
     }
     const std::optional<RecordHeader> beyond = decode_record_header(*image, next.sealed_end, segment.salt);
     if (beyond && payload_is_whole(*image, next.sealed_end, *beyond)) {
+      result_.first_bad = beyond->lseq;
       conclude(Condition::fork, name + " at byte " + std::to_string(next.sealed_end) +
                                     ": a second writer put lseq " + std::to_string(beyond->lseq.value) +
                                     " after the segment was sealed");
     }
+    return {};
+  }
+
+  // The segment after this one is lost, so nothing says where this one was cut. What is whole of it stands
+  // before the loss.
+  Result<> count_before_loss() {
+    Result<ByteView> image = read_(headers_.back().number, kSegmentBytes);
+    if (!image) return pass_on(std::move(image));
+    Result<Extent> extent = walk_records(
+        *image, headers_.back(), Lseq(std::numeric_limits<std::uint64_t>::max()),
+        [this](const RecordHeader& r, std::string_view p, const Hash256& h) { return hand_on(r, p, h); });
+    if (!extent) return pass_on(std::move(extent));
+    result_.first_bad = extent->chain.next;
+    result_.chain = extent->chain;
     return {};
   }
 
@@ -188,14 +194,23 @@ class Classifier {
       result_.unproven.push_back({record.type, record.prev, std::string(payload)});
       return hand_on(record, payload, hash);
     };
-    Result<Extent> extent = walk(*image, segment, Lseq(std::numeric_limits<std::uint64_t>::max()), visit);
+    Result<Extent> extent =
+        walk_records(*image, segment, Lseq(std::numeric_limits<std::uint64_t>::max()), visit);
     if (!extent) return pass_on(std::move(extent));
     result_.end = extent->end;
     result_.chain = extent->chain;
+    result_.first_bad = extent->chain.next;
     result_.clean_stop = extent->last_type == RecordType::close;
     // Rule 4.
     result_.proven = std::max({Lseq(segment.first_lseq.value - 1), extent->durable_upto,
                                stamps_behind(*image, segment, extent->end)});
+    // A record out of the chain is no second writer's once this segment is sealed behind it.
+    result_.sealed_end = extent->end;
+    while (const std::optional<RecordHeader> odd =
+               decode_record_header(*image, result_.sealed_end, segment.salt)) {
+      if (!payload_is_whole(*image, result_.sealed_end, *odd)) break;
+      result_.sealed_end = record_end(result_.sealed_end, *odd);
+    }
     judge_end(*image, segment, *extent);
     return {};
   }
@@ -224,6 +239,7 @@ class Classifier {
   std::span<const std::uint64_t> numbers_;
   const ReadSegment& read_;
   const RecordSink& sink_;
+  const Origin& origin_;
   std::vector<SegmentHeader> headers_;
   Classification result_;
 };
@@ -247,8 +263,8 @@ std::string_view condition_name(Condition condition) {
 }
 
 Result<Classification> classify(std::span<const std::uint64_t> numbers, const ReadSegment& read,
-                                const RecordSink& sink) {
-  return Classifier(numbers, read, sink).run();
+                                const RecordSink& sink, const Origin& origin) {
+  return Classifier(numbers, read, sink, origin).run();
 }
 
 }  // namespace postern::ledger

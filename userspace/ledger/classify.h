@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,18 +30,29 @@ struct UnprovenRecord {
   std::string payload;
 };
 
+// What stands before the first segment: nothing, or a base.
+struct Origin {
+  std::uint64_t number = 1;      // of the first segment
+  std::optional<Id128> journal;  // that it must belong to; unknown without a base
+  ChainHead chain;               // where its first record must go on
+};
+
 struct Classification {
   Condition condition = Condition::clean;
-  std::string finding;  // which segment, byte and lseq, and what is wrong there; empty when clean
+  std::string finding;        // which segment, byte and lseq, and what is wrong there; empty when clean
+  Lseq first_bad;             // k: the first record that is bad or missing; says nothing when clean
+  std::uint64_t records = 0;  // whole and live
 
   // The rest says something only when clean, torn or suspect.
-  SegmentHeader last;
-  std::size_t end = 0;                   // byte of the last segment where whole records end
-  ChainHead chain;                       // after the last whole record
-  Lseq proven;                           // highest lseq known to have been flushed
+  std::vector<SegmentHeader> headers;  // of all segments from the origin on; those before the damage, if any
+  SegmentHeader last;                  // of them
+  std::size_t end = 0;                 // byte of the last segment where whole records end
+  ChainHead chain;                     // after the last whole record
+  Lseq proven;                         // highest lseq known to have been flushed
   std::vector<UnprovenRecord> unproven;  // whole records above `proven`
   std::uint64_t torn_records = 0;
-  bool clean_stop = false;  // the last whole record is CLOSE
+  std::size_t sealed_end = 0;  // where the last segment ends for its successor: nothing whole stands there
+  bool clean_stop = false;     // the last whole record is CLOSE
 };
 
 // The first `bytes` bytes of segment `number`. The view stays valid until the next call. errc::damage says
@@ -48,10 +60,10 @@ struct Classification {
 using ReadSegment = std::function<Result<ByteView>(std::uint64_t number, std::size_t bytes)>;
 using RecordSink = std::function<Result<>(const Record&)>;
 
-// `numbers` are those of the segments' names, ascending. Hands each live record to `sink`, unless it is
-// empty, before the verdict is known. Fails with newer_format, what `read` failed with, or what `sink` failed
-// with.
+// `numbers` are those of the segments' names from `origin.number` on, ascending. Hands each live record to
+// `sink`, unless it is empty, before the verdict is known. Fails with newer_format, what `read` failed with,
+// or what `sink` failed with.
 Result<Classification> classify(std::span<const std::uint64_t> numbers, const ReadSegment& read,
-                                const RecordSink& sink);
+                                const RecordSink& sink, const Origin& origin = {});
 
 }  // namespace postern::ledger

@@ -56,10 +56,12 @@ struct JournalStatus {
   Id128 journal{};
   Lseq head;  // durable
   Hash256 head_hash{};
-  std::uint64_t segment = 0;     // number of the one that is written
-  std::uint64_t bytes = 0;       // of all segments that are there
-  std::uint64_t live_bytes = 0;  // of those that the next start reads
-  std::uint64_t base = 0;        // number of the base in force; 0: none
+  std::uint64_t segment = 0;      // number of the one that is written
+  std::uint64_t bytes = 0;        // of all segments that are there
+  std::uint64_t live_bytes = 0;   // of those that the next start reads
+  std::uint64_t base = 0;         // number of the base in force; 0: none
+  bool gap_open = false;          // as in RecoveryReport, and now
+  bool needs_sync_round = false;  // likewise
   bool poisoned = false;
   std::string poison_reason;
   std::uint64_t flushes = 0;
@@ -68,8 +70,9 @@ struct JournalStatus {
 
 struct JournalOptions {
   std::filesystem::path directory;
-  bool any_file_system = false;  // tests only: allow those that SPEC 4.1 refuses
-  std::optional<Id128> machine;  // instead of /etc/machine-id
+  bool any_file_system = false;                       // tests only: allow those that SPEC 4.1 refuses
+  std::optional<Id128> machine;                       // instead of /etc/machine-id
+  std::uint64_t compaction_bytes = kCompactionBytes;  // from which on wants_compaction() is true
   // Called with {journal, head, head hash} after each flush and before the acknowledgement (SPEC 4.7). May be
   // empty.
   std::function<void(const JournalStatus&)> after_flush;

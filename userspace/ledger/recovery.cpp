@@ -8,54 +8,16 @@
 #include "ledger/recovery.h"
 
 #include <algorithm>
-#include <array>
 
 #include "ledger/errors.h"
-#include "ledger/side_files.h"
+#include "ledger/segment_reader.h"
 #include "ledger/spare.h"
 #include "wire/hash.h"
-#include "wire/json.h"
 
 namespace postern::ledger {
 namespace {
 
 constexpr std::size_t kReadBytes = 1U << 20;
-
-struct alignas(kBlockBytes) Block {
-  std::array<std::uint8_t, kBlockBytes> bytes;
-};
-
-// Reads segments into one buffer that is aligned as O_DIRECT wants it.
-class SegmentReader {
- public:
-  explicit SegmentReader(const Directory& directory)
-      : directory_(directory), blocks_(std::make_unique<Block[]>(kSegmentBytes / kBlockBytes)) {}
-
-  Result<ByteView> read(std::uint64_t number, std::size_t bytes) {
-    const std::string name = segment_name(number);
-    Result<std::unique_ptr<File>> file = open_checked(directory_, name, Access::read_disk);
-    if (!file) return pass_on(std::move(file));
-    const Io<FileFacts> facts = (*file)->facts();
-    if (!facts) return io_failure(facts.error(), "stat of " + name);
-    if (facts->bytes != kSegmentBytes) {
-      return fail(errc::damage, name + " has " + std::to_string(facts->bytes) + " bytes, expected " +
-                                    std::to_string(kSegmentBytes));
-    }
-    const std::span<std::uint8_t> buffer(blocks_[0].bytes.data(), kSegmentBytes);
-    const Io<> got = read_fully(**file, buffer.first(bytes), 0);
-    if (!got) {
-      Error error = io_failure(got.error(), "read of " + name).value();
-      error.context +=
-          "; an unreadable segment is not an end of the journal: copy the directory to a good disk";
-      return tl::unexpected<Error>(std::move(error));
-    }
-    return ByteView(buffer.first(bytes));
-  }
-
- private:
-  const Directory& directory_;
-  std::unique_ptr<Block[]> blocks_;
-};
 
 // The page cache can show what the disk refused (rule 9); such bytes are as dead as a torn record.
 bool reads_as_zeros(const File& file, std::size_t from) {
@@ -68,25 +30,73 @@ bool reads_as_zeros(const File& file, std::size_t from) {
   return true;
 }
 
-std::string open_payload(const Classification& found) {
-  return wire::encode_canonical(wire::Json::object({
-      {"class", condition_name(found.condition)},
-      {"first_unproven", wire::Json::decimal(found.chain.next.value - found.unproven.size())},
-      {"kept", wire::Json::decimal(found.unproven.size())},
-  }));
-}
-
 // Copies of the kept records and OPEN, as one batch. It is stamped with its own last lseq: nobody reads it
 // before the segment has its name, and by then it is flushed (rule 1). So the next start finds nothing
 // unproven in it.
 Bytes recovery_batch(const Classification& found, ChainHead& chain, std::uint64_t salt) {
-  const Lseq last(chain.next.value + found.unproven.size());
+  const Lseq first = chain.next;
+  const Lseq last(first.value + found.unproven.size());
   Bytes batch;
   for (const UnprovenRecord& record : found.unproven) {
     append_record(batch, chain, last, record.type, false, record.payload, salt);
   }
-  append_record(batch, chain, last, RecordType::open, true, open_payload(found), salt);
+  append_record(batch, chain, last, RecordType::open, true,
+                open_payload(condition_name(found.condition), first, found.unproven.size()), salt);
   return batch;
+}
+
+// Numbers of the segments, ascending. errc::damage for a name that looks like a segment's and is not.
+Result<std::vector<std::uint64_t>> list_segments(const std::vector<std::string>& names,
+                                                 const std::string& path) {
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& name : names) {
+    if (!name.starts_with("seg-")) continue;
+    const std::optional<std::uint64_t> number = segment_number(name);
+    if (!number) {
+      return fail(errc::damage, path + "/" + name +
+                                    " is no segment's name; nothing was changed; find out who put " +
+                                    "it there, and move it away");
+    }
+    numbers.push_back(*number);
+  }
+  std::sort(numbers.begin(), numbers.end());
+  return numbers;
+}
+
+// Base first, then the segments from its number on (rule 10: what is below plays no part).
+Result<> read_live(const Directory& directory, const RecordSink& sink, Examination& examined) {
+  Origin origin;
+  if (const Base* base = examined.base.base.get()) {
+    origin = {base->number, base->journal, base->chain()};
+    examined.findings = Findings(base->state);
+    for (const KeptEvent& kept : base->state.events) {
+      if (!sink) break;
+      Result<> taken = sink(Record{kept.lseq, RecordType::event, kept.hash, kept.payload, true});
+      if (!taken) return taken;
+    }
+  }
+  const auto first = std::lower_bound(examined.segments.begin(), examined.segments.end(), origin.number);
+  SegmentReader reader(directory);
+  Result<Classification> found = classify(
+      {first, examined.segments.end()},
+      [&reader](std::uint64_t number, std::size_t bytes) { return reader.read(number, bytes); },
+      [&examined, &sink](const Record& record) -> Result<> {
+        if (Result<> seen = examined.findings.see(record); !seen) return seen;
+        return sink ? sink(record) : Result<>();
+      },
+      origin);
+  if (!found) return pass_on(std::move(found));
+  examined.found = std::move(*found);
+  examined.unreadable = reader.unreadable();
+  return {};
+}
+
+// An unreadable block that matters shows as a bad record, and a bad record that is only unreadable is not to
+// be cut off (rule 11): it may be whole on a better day.
+bool is_refused(const Examination& examined) {
+  const Condition condition = examined.found.condition;
+  if (condition == Condition::clean) return false;
+  return examined.unreadable || condition == Condition::damage || condition == Condition::fork;
 }
 
 }  // namespace
@@ -95,56 +105,64 @@ std::uint64_t new_salt() {
   return load_le<std::uint64_t>(wire::random_id(), 0);
 }
 
-Result<std::vector<std::uint64_t>> list_segments(const Directory& directory) {
+Result<Examination> examine(const Directory& directory, const RecordSink& sink) {
   const Io<std::vector<std::string>> names = directory.list();
   if (!names) return io_failure(names.error(), "listing of " + directory.path());
-  std::vector<std::uint64_t> numbers;
-  for (const std::string& name : *names) {
-    if (!name.starts_with("seg-")) continue;
-    const std::optional<std::uint64_t> number = segment_number(name);
-    if (!number) {
-      return fail(errc::damage, directory.path() + "/" + name +
-                                    " is no segment's name; nothing was changed; find out " +
-                                    "who put it there, and move it away");
-    }
-    numbers.push_back(*number);
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
+  Result<std::vector<std::uint64_t>> segments = list_segments(*names, directory.path());
+  if (!segments) return pass_on(std::move(segments));
+  Result<std::vector<std::uint64_t>> bases = list_bases(*names, directory.path());
+  if (!bases) return pass_on(std::move(bases));
+  // Snapshots without segments: a journal was here, and its fences are not to be forgotten.
+  const bool was_here =
+      !bases->empty() || std::any_of(names->begin(), names->end(),
+                                     [](const std::string& name) { return name.starts_with("auth-"); });
+  if (segments->empty() && !was_here)
+    return fail(errc::absent, "no segments; `postern init` creates a journal");
+
+  Examination examined;
+  examined.segments = std::move(*segments);
+  examined.bases = std::move(*bases);
+  Result<BaseChoice> choice = choose_base(directory, examined.bases);
+  if (!choice) return pass_on(std::move(choice));
+  examined.base = std::move(*choice);
+  Result<> read = read_live(directory, sink, examined);
+  if (!read) return pass_on(std::move(read));
+  return examined;
 }
 
-Result<Classification> examine(const Directory& directory, const RecordSink& sink) {
-  Result<std::vector<std::uint64_t>> numbers = list_segments(directory);
-  if (!numbers) return pass_on(std::move(numbers));
-  if (numbers->empty()) {
-    Result<std::vector<std::string>> files = list_side_files(directory, "");
-    if (!files) return pass_on(std::move(files));
-    // Snapshots without segments: a journal was here, and its fences are not to be forgotten.
-    if (files->empty()) return fail(errc::absent, "no segments; `postern init` creates a journal");
-  }
-  SegmentReader reader(directory);
-  return classify(
-      *numbers, [&reader](std::uint64_t number, std::size_t bytes) { return reader.read(number, bytes); },
-      sink);
-}
-
-Result<> accept(const Classification& found, const Directory& directory) {
-  const std::string text = directory.path() + ": " + found.finding + "; nothing was changed; ";
-  const std::string remedy =
-      "keep a copy of the directory, then move it away and give the gateway a new journal with "
-      "`postern init`";
-  switch (found.condition) {
+std::string remedy(const Examination& examined) {
+  switch (examined.found.condition) {
     case Condition::clean:
     case Condition::torn:
-      return {};
     case Condition::suspect:
-      return fail(errc::suspect, text + remedy);
+      if (!is_refused(examined)) return "";
+      return "copy the directory to a good disk and start there; what cannot be read for good is given up "
+             "with "
+             "`postern journal repair --accept-loss-from " +
+             std::to_string(examined.found.first_bad.value) + "`";
     case Condition::damage:
-      return fail(errc::damage, text + "check the disk; " + remedy);
+      return "keep a copy of the directory and check the disk; bring the whole files back from where they "
+             "are, or "
+             "give up what is lost with `postern journal repair --accept-loss-from " +
+             std::to_string(examined.found.first_bad.value) + "`";
     case Condition::fork:
-      return fail(errc::fork, text + "find the second writer and stop it; " + remedy);
+      break;
   }
-  return fail(errc::damage, text + remedy);
+  return "find the second writer and stop it; keep a copy of the directory, then move it away and give the "
+         "gateway a "
+         "new journal with `postern init`";
+}
+
+Result<> accept(const Examination& examined, const Directory& directory) {
+  if (!is_refused(examined)) return {};
+  const Classification& found = examined.found;
+  std::string text = directory.path() + ": ";
+  if (!examined.base.trouble.empty()) text += examined.base.trouble + "; ";
+  text += found.finding + " (first lost lseq: " + std::to_string(found.first_bad.value) + "); ";
+  if (examined.unreadable) text += "the disk cannot read " + *examined.unreadable + "; ";
+  text += "nothing was changed; " + remedy(examined);
+  if (found.condition == Condition::fork) return fail(errc::fork, std::move(text));
+  return fail(examined.unreadable ? errc::io : errc::damage, std::move(text));
 }
 
 Result<WritePosition> recover(Directory& directory, const Classification& found, const Id128& machine) {
@@ -166,7 +184,7 @@ Result<WritePosition> recover(Directory& directory, const Classification& found,
   position.segment.salt = new_salt();
   position.segment.first_lseq = position.chain.next;
   position.segment.prev = position.chain.hash;
-  position.segment.sealed_end = found.end;
+  position.segment.sealed_end = found.sealed_end;
   position.segment.machine = machine;
   const Bytes batch = recovery_batch(found, position.chain, position.segment.salt);
   if (batch.size() > kSegmentBytes - kFirstBatchOffset) {

@@ -4,10 +4,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "ledger/base_file.h"
 #include "ledger/classify.h"
 #include "ledger/directory.h"
+#include "ledger/findings.h"
 
 namespace postern::ledger {
 
@@ -19,20 +23,30 @@ struct WritePosition {
   ChainHead chain;             // everything below chain.next is durable
 };
 
-// Numbers of the segments in the directory, ascending. errc::damage for a name that looks like a segment's
-// and is not.
-Result<std::vector<std::uint64_t>> list_segments(const Directory& directory);
+// What the directory holds, base and segments together.
+struct Examination {
+  Classification found;
+  BaseChoice base;
+  Findings findings;
+  std::vector<std::uint64_t> segments;    // all numbers, ascending; those below the base's play no part
+  std::vector<std::uint64_t> bases;       // likewise
+  std::optional<std::string> unreadable;  // what the disk could not read, and where
 
-// Reads all segments from the disk, past the page cache (rule 9), and hands live records to `sink` unless it
-// is empty.
-Result<Classification> examine(const Directory& directory, const RecordSink& sink);
+  // Number of the first segment that is read.
+  std::uint64_t first_live() const { return base.base ? base.base->number : 1; }
+};
 
-// The refusal that a condition stands for: success when clean or torn, else an error by name, with the
-// remedy.
-Result<> accept(const Classification& found, const Directory& directory);
+// Reads everything from the disk, past the page cache (rule 9). Hands the events that the base keeps, then
+// all live records, to `sink` unless it is empty. errc::absent where nothing of a journal is.
+Result<Examination> examine(const Directory& directory, const RecordSink& sink);
 
-// Rule 7. `found` is clean or torn. Idempotent: killed at any point, the next attempt comes to the same
-// records.
+// Success when clean, torn or suspect, else the refusal by name, with the remedy.
+Result<> accept(const Examination& examined, const Directory& directory);
+// What an operator can do about it; "" when an agent would start.
+std::string remedy(const Examination& examined);
+
+// Rule 7. `found` is clean, torn or suspect. Idempotent: killed at any point, the next attempt comes to the
+// same records.
 Result<WritePosition> recover(Directory& directory, const Classification& found, const Id128& machine);
 
 std::uint64_t new_salt();

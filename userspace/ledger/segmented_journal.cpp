@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The write side (SPEC 4.5). One batch is in flight at a time: encoded, stamped with what is durable at that
-// moment, written to zeros by one call, flushed, and only then acknowledged. Anything that goes wrong between
-// the write and the return of the flush poisons the journal for this process: whether the batch is on the
-// disk is then unknown, and trying again would only hide that.
+// Puts lock, recovery, writer, group commit, compaction and paging together. What is written is the writer's
+// business (segment_writer.h), in whose turn group commit's (group_commit.h); everybody else reads what was
+// published after the last flush, so nobody waits for a disk to learn how the journal stands.
 #include "ledger/segmented_journal.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "ledger/errors.h"
 #include "ledger/machine.h"
+#include "ledger/segment_reader.h"
 #include "ledger/side_files.h"
 #include "ledger/spare.h"
 #include "wire/hash.h"
@@ -17,15 +16,30 @@
 namespace postern::ledger {
 namespace {
 
-RecoveryReport report_of(const Classification& found) {
+RecoveryClass class_of(Condition condition) {
+  switch (condition) {
+    case Condition::torn:
+      return RecoveryClass::torn;
+    case Condition::suspect:
+      return RecoveryClass::suspect;
+    default:
+      return RecoveryClass::clean;
+  }
+}
+
+RecoveryReport report_of(const Examination& examined) {
+  const Classification& found = examined.found;
   RecoveryReport report;
-  report.found = found.condition == Condition::torn ? RecoveryClass::torn : RecoveryClass::clean;
+  report.found = class_of(found.condition);
+  report.finding = found.finding;
   report.clean_stop = found.clean_stop;
   report.head = Lseq(found.chain.next.value - 1);
   report.kept_unproven = found.unproven.size();
   report.first_unproven = Lseq(found.chain.next.value - report.kept_unproven);
   report.torn_records = found.torn_records;
-  report.segments = found.last.number;
+  report.segments = found.headers.size();
+  report.base = examined.base.base;
+  report.base_trouble = examined.base.trouble;
   return report;
 }
 
@@ -51,7 +65,55 @@ Result<> refuse_existing(const Directory& directory) {
   return {};
 }
 
+Result<std::vector<BatchItem>> event_items(std::span<const std::string> payloads) {
+  std::vector<BatchItem> items;
+  std::size_t bytes = 0;
+  for (const std::string& payload : payloads) {
+    if (payload.size() > kMaxEventBytes) {
+      return fail(errc::record_too_large, "an event of " + std::to_string(payload.size()) +
+                                              " bytes, expected " + std::to_string(kMaxEventBytes) +
+                                              " at most");
+    }
+    // Recovery tells an unwritten sector by its zeros (rule 5).
+    if (payload.empty() || payload.find('\0') != std::string::npos) {
+      return fail(errc::event_invalid, "an event that is empty or holds NUL bytes; expected canonical JSON");
+    }
+    items.push_back({RecordType::event, payload});
+    bytes += record_bytes(payload.size());
+  }
+  if (bytes > kMaxBatchBytes) {
+    return fail(errc::record_too_large, "a batch of " + std::to_string(bytes) + " bytes, expected " +
+                                            std::to_string(kMaxBatchBytes) + " at most; split it");
+  }
+  return items;
+}
+
+// Segments below the base's that are still there, and lead to it without a hole: a reader of pages that is
+// behind may still have them. Nothing else depends on them.
+std::vector<SegmentHeader> kept_segments(const Directory& directory, const Examination& examined) {
+  std::vector<SegmentHeader> kept;
+  if (!examined.base.base || !examined.base.base->state.gaps.empty()) return kept;
+  SegmentReader reader(directory);
+  std::uint64_t number = examined.first_live();
+  while (std::binary_search(examined.segments.begin(), examined.segments.end(), number - 1)) {
+    const Result<ByteView> bytes = reader.read(--number, kFirstBatchOffset);
+    const Result<SegmentHeader> header = bytes ? decode_header(*bytes) : fail(errc::damage, "");
+    if (!header || header->number != number || header->journal != examined.found.last.journal) break;
+    kept.insert(kept.begin(), *header);
+  }
+  return kept;
+}
+
 }  // namespace
+
+SegmentedJournal::SegmentedJournal(std::unique_ptr<Directory> directory, Lock lock,
+                                   const JournalOptions& options, Id128 machine)
+    : directory_(std::move(directory)),
+      lock_(std::move(lock)),
+      after_flush_(options.after_flush),
+      machine_(machine),
+      compaction_bytes_(options.compaction_bytes),
+      poison_(directory_->path()) {}
 
 Result<> SegmentedJournal::create(std::unique_ptr<Directory> directory, const JournalOptions& options) {
   if (Result<> good = check_directory(*directory, options.any_file_system); !good) return good;
@@ -83,211 +145,189 @@ Result<std::unique_ptr<Journal>> SegmentedJournal::open(
     return io_failure(synced.error(), "fsync of the directory");
   Result<Id128> machine = options.machine ? *options.machine : machine_id();
   if (!machine) return pass_on(std::move(machine));
-  Result<Classification> found = examine(*directory, {});
+  Result<Examination> found = examine(*directory, {});
   if (!found) return pass_on(std::move(found), directory->path());
   if (Result<> accepted = accept(*found, *directory); !accepted) return pass_on(std::move(accepted));
-  if (Result<> ours = refuse_foreign(*found, *machine, directory->path()); !ours)
+  if (Result<> ours = refuse_foreign(found->found, *machine, directory->path()); !ours)
     return pass_on(std::move(ours));
 
   // From here on the journal is ours to change.
   lock->name_holder();
   std::unique_ptr<SegmentedJournal> journal(
       new SegmentedJournal(std::move(directory), std::move(*lock), options, *machine));
-  journal->report_ = report_of(*found);
-  Result<WritePosition> position = recover(*journal->directory_, *found, *machine);
+  Result<WritePosition> position = recover(*journal->directory_, found->found, *machine);
   if (!position) return pass_on(std::move(position));
-  journal->position_ = std::move(*position);
-  // A full disk opens all the same: it replays and forwards, and refuses appends (rule 8).
-  Result<> spare = ensure_spare(*journal->directory_);
-  if (!spare && spare.error().code != errc::disk_full) return pass_on(std::move(spare));
-  journal->has_spare_ = spare.has_value();
-  // Exposed only now that what recovery kept is durable: read again, from where the next start would read it.
-  if (replay) {
-    Result<Classification> again = examine(*journal->directory_, [&replay](const Record& record) -> Result<> {
-      return record.type == RecordType::event ? replay(record) : Result<>();
-    });
-    if (!again) return pass_on(std::move(again));
-    if (again->chain.hash != journal->position_.chain.hash) {
-      return fail(errc::io,
-                  journal->directory_->path() + " reads differently the second time; check the disk");
-    }
-  }
+  if (Result<> started = journal->start(*found, std::move(*position)); !started)
+    return pass_on(std::move(started));
+  if (Result<> replayed = journal->replay_again(*found, replay); !replayed)
+    return pass_on(std::move(replayed));
   return journal;
 }
 
-Result<> SegmentedJournal::writable() const {
-  if (!poison_reason_.empty()) {
-    return fail(errc::poisoned,
-                poison_reason_ + "; nothing is journaled until a restart has recovered the journal");
+Result<> SegmentedJournal::start(const Examination& found, WritePosition position) {
+  report_ = report_of(found);
+  writer_.emplace(*directory_, lock_, poison_, machine_, std::move(position));
+  // A full disk opens all the same: it replays and forwards, and refuses appends (rule 8).
+  Result<> spare = writer_->prepare_spare();
+  if (!spare && spare.error().code != errc::disk_full) return spare;
+  commits_.emplace(kMaxBatchBytes, [this](std::span<const BatchItem> items) { return write(items); });
+  return {};
+}
+
+// What recovery kept is durable now, and is exposed only now: read again, from where the next start would
+// read it.
+Result<> SegmentedJournal::replay_again(const Examination& found,
+                                        const std::function<Result<>(const Record&)>& replay) {
+  Result<Examination> again = examine(*directory_, [&replay](const Record& record) -> Result<> {
+    return replay && record.type == RecordType::event ? replay(record) : Result<>();
+  });
+  if (!again) return pass_on(std::move(again));
+  if (again->found.chain.hash != writer_->chain().hash || again->first_live() != found.first_live()) {
+    return fail(errc::io, directory_->path() + " reads differently the second time; check the disk");
   }
+  report_.findings = again->findings.open_findings();
+  report_.gaps = again->findings.open_gaps();
+  report_.needs_sync_round = again->findings.needs_sync_round();
+  report_.reserves_spent =
+      report_.found != RecoveryClass::clean || !report_.clean_stop || report_.needs_sync_round;
+  publish_start(*again);
+  return {};
+}
+
+void SegmentedJournal::publish_start(const Examination& found) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  published_.files = found.segments.size();
+  published_.findings = found.findings;
+  PageSource& pages = published_.pages;
+  pages.journal = found.found.last.journal;
+  pages.base = found.base.base;
+  pages.segments = kept_segments(*directory_, found);
+  pages.segments.insert(pages.segments.end(), found.found.headers.begin(), found.found.headers.end());
+  pages.durable = writer_->durable();
+  JournalStatus& status = published_.status;
+  status.journal = pages.journal;
+  status.head = pages.durable;
+  status.head_hash = writer_->chain().hash;
+  status.segment = writer_->segment().number;
+}
+
+Result<> SegmentedJournal::writable() const {
+  if (Result<> good = poison_.check(); !good) return good;
   if (closed_) return fail(errc::closed, directory_->path() + " was closed");
   return {};
 }
 
-Error SegmentedJournal::poison(std::string reason) {
-  poison_reason_ = directory_->path() + ": " + std::move(reason);
-  return Error{errc::poisoned,
-               poison_reason_ + "; whether this batch is stored is unknown; restart to find out"};
-}
-
-Result<Lseq> SegmentedJournal::append(std::span<const std::string> event_payloads) {
-  std::vector<Item> items;
-  std::size_t bytes = 0;
-  for (const std::string& payload : event_payloads) {
-    if (payload.size() > kMaxEventBytes) {
-      return fail(errc::record_too_large, "an event of " + std::to_string(payload.size()) +
-                                              " bytes, expected " + std::to_string(kMaxEventBytes) +
-                                              " at most");
+// One batch, by whoever leads it.
+Result<Lseq> SegmentedJournal::write(std::span<const BatchItem> items) {
+  Result<Lseq> written = writer_->write(items);
+  if (!written) return written;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    published_.pages.durable = *written;
+    JournalStatus& status = published_.status;
+    status.head = *written;
+    status.head_hash = writer_->chain().hash;
+    status.flushes = writer_->flushes();
+    status.flush_seconds = writer_->flush_seconds();
+    if (status.segment != writer_->segment().number) {
+      status.segment = writer_->segment().number;
+      published_.pages.segments.push_back(writer_->segment());
+      ++published_.files;
     }
-    // Recovery tells an unwritten sector by its zeros (rule 5).
-    if (payload.empty() || payload.find('\0') != std::string::npos) {
-      return fail(errc::event_invalid, "an event that is empty or holds NUL bytes; expected canonical JSON");
-    }
-    items.push_back({RecordType::event, payload});
-    bytes += record_bytes(payload.size());
   }
-  if (bytes > kMaxBatchBytes) {
-    return fail(errc::record_too_large, "a batch of " + std::to_string(bytes) + " bytes, expected " +
-                                            std::to_string(kMaxBatchBytes) + " at most; split it");
-  }
-  if (Result<> written = write(items); !written) return pass_on(std::move(written));
-  return durable();
-}
-
-void SegmentedJournal::submit(std::vector<std::string> event_payloads, Completion done) {
-  done(append(event_payloads));
-}
-
-Result<CompactionReport> SegmentedJournal::compact(const CompactionOrder& order) {
-  (void)order;
-  return CompactionReport{};
-}
-
-bool SegmentedJournal::wants_compaction() const {
-  return false;
-}
-
-Result<Page> SegmentedJournal::read_page(const Cursor& from, const PageLimits&) const {
-  Page page;
-  page.next = from;
-  return page;
-}
-
-Result<Lseq> SegmentedJournal::settle(Lseq) {
-  return durable();
-}
-
-Result<> SegmentedJournal::close() {
-  const std::vector<Item> items = {{RecordType::close, "{}"}};
-  Result<> written = write(items);
-  if (written) closed_ = true;
+  if (after_flush_) after_flush_(status());
   return written;
 }
 
-Result<> SegmentedJournal::write(std::span<const Item> items) {
+Result<Lseq> SegmentedJournal::append(std::span<const std::string> event_payloads) {
+  const Result<std::vector<BatchItem>> items = event_items(event_payloads);
+  if (!items) return tl::unexpected<Error>(items.error());
+  if (Result<> good = writable(); !good) return pass_on(std::move(good));
+  if (items->empty()) return status().head;
+  return commits_->commit(*items);
+}
+
+void SegmentedJournal::submit(std::vector<std::string> event_payloads, Completion done) {
+  const Result<std::vector<BatchItem>> items = event_items(event_payloads);
+  if (!items) return done(tl::unexpected<Error>(items.error()));
+  if (Result<> good = writable(); !good) return done(pass_on(std::move(good)));
+  if (items->empty()) return done(status().head);
+  commits_->submit(RecordType::event, std::move(event_payloads), std::move(done));
+}
+
+Result<Lseq> SegmentedJournal::settle(Lseq through) {
+  if (Result<> good = writable(); !good) return pass_on(std::move(good));
+  const std::string payload = settled_payload(through);
+  const std::vector<BatchItem> items = {{RecordType::settled, payload}};
+  Result<Lseq> written = commits_->commit(items);
+  if (!written) return written;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (Result<> seen = published_.findings.see({*written, RecordType::settled, {}, payload}); !seen)
+    return pass_on(std::move(seen));
+  return written;
+}
+
+Result<> SegmentedJournal::close() {
   if (Result<> good = writable(); !good) return good;
-  if (items.empty()) return {};
-  // Rule 8: the next roll or recovery must not need disk space, so no record may come to depend on one
-  // without it.
-  if (!has_spare_) {
-    if (Result<> spare = ensure_spare(*directory_); !spare) {
-      if (spare.error().code == errc::disk_full) return spare;
-      return tl::unexpected<Error>(poison(spare.error().context));
-    }
-    has_spare_ = true;
-  }
-  std::size_t bytes = 0;
-  for (const Item& item : items)
-    bytes += record_bytes(item.payload.size());
-  if (position_.offset + round_up(bytes, kBlockBytes) > kSegmentBytes) {
-    if (Result<> rolled = roll(); !rolled) return rolled;
-  }
-  // Rule 3: stamped as it is written, with what is durable now.
-  const Lseq durable_upto = durable();
-  ChainHead chain = position_.chain;
-  Bytes batch;
-  for (const Item& item : items) {
-    const bool last = &item == &items.back();
-    append_record(batch, chain, durable_upto, item.type, last, item.payload, position_.segment.salt);
-  }
-  batch.resize(round_up(batch.size(), kBlockBytes));
-  if (Result<> written = write_batch(batch); !written) return written;
-  position_.offset += batch.size();
-  position_.chain = chain;
-  if (after_flush_) after_flush_(status());
+  const std::vector<BatchItem> items = {{RecordType::close, "{}"}};
+  Result<Lseq> written = commits_->commit(items);
+  if (!written) return pass_on(std::move(written));
+  closed_ = true;
   return {};
 }
 
-Result<> SegmentedJournal::write_batch(ByteView batch) {
-  const std::string name = segment_name(position_.segment.number);
-  const std::string where = name + " at byte " + std::to_string(position_.offset);
-  // Rule 6: whoever else writes here would have left something in the target, or raised the next segment.
-  Bytes target(batch.size());
-  const Io<> read = read_fully(*position_.file, target, position_.offset);
-  if (!read)
-    return tl::unexpected<Error>(poison(io_failure(read.error(), "read of " + where).value().context));
-  const Io<bool> next = directory_->exists(segment_name(position_.segment.number + 1));
-  if (!next || *next || !all_zero(target)) {
-    return tl::unexpected<Error>(poison("second writer: " + where + " is not free; find the other process"));
+Result<CompactionReport> SegmentedJournal::compact(const CompactionOrder& order) {
+  const std::lock_guard<std::mutex> one(compaction_);
+  if (Result<> good = writable(); !good) return pass_on(std::move(good));
+  const PageSource before = page_source();
+  Result<Compacted> done = compact_segments(*directory_, before.base, before.segments.back(), order);
+  if (!done) {
+    if (done.error().code == errc::poisoned) return tl::unexpected<Error>(poison_.set(done.error().context));
+    return pass_on(std::move(done));
   }
-  // Rule 9. A short write is a failure like any other, and nothing is tried twice.
-  const Io<std::size_t> written = position_.file->write_at(batch, position_.offset);
-  if (!written)
-    return tl::unexpected<Error>(poison(io_failure(written.error(), "write of " + where).value().context));
-  if (*written != batch.size()) {
-    return tl::unexpected<Error>(poison("short write of " + where + ": " + std::to_string(*written) + " of " +
-                                        std::to_string(batch.size()) + " bytes"));
+  if (!done->base) return std::move(done->report);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  published_.pages.base = done->base;
+  for (const std::string& name : done->report.unlinked) {
+    const std::optional<std::uint64_t> number = segment_number(name);
+    if (!number) continue;
+    --published_.files;
+    std::erase_if(published_.pages.segments,
+                  [&number](const SegmentHeader& s) { return s.number <= *number; });
   }
-  const auto start = std::chrono::steady_clock::now();
-  const Io<> flushed = position_.file->datasync();
-  if (!flushed) {
-    return tl::unexpected<Error>(poison(io_failure(flushed.error(), "fdatasync of " + name).value().context));
-  }
-  flush_seconds_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  ++flushes_;
-  return {};
+  return std::move(done->report);
 }
 
-// The spare becomes the next segment, then a new spare is made. A roll that fails half-way leaves it unknown
-// which segment is the last: poison. Without space for the new spare the roll stands, and the append is
-// refused (rule 8).
-Result<> SegmentedJournal::roll() {
-  if (Result<> ours = lock_.still_named(*directory_); !ours) {
-    return tl::unexpected<Error>(poison(ours.error().context));
+bool SegmentedJournal::wants_compaction() const {
+  const JournalStatus now = status();
+  return !now.gap_open && now.live_bytes >= compaction_bytes_ &&
+         now.segment != std::max<std::uint64_t>(now.base, 1);
+}
+
+PageSource SegmentedJournal::page_source() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return published_.pages;
+}
+
+Result<Page> SegmentedJournal::read_page(const Cursor& from, const PageLimits& limits) const {
+  // A compaction unlinks the segments of a base that was replaced before: looking again finds the new one.
+  constexpr int kAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    Result<Page> page = ledger::read_page(*directory_, page_source(), from, limits);
+    if (page || page.error().code != errc::absent || attempt == kAttempts) return page;
   }
-  SegmentHeader next = position_.segment;
-  next.format = kFormatVersion;
-  next.min_reader = kFormatVersion;
-  next.number = position_.segment.number + 1;
-  next.salt = new_salt();
-  next.first_lseq = position_.chain.next;
-  next.prev = position_.chain.hash;
-  next.sealed_end = position_.offset;
-  next.machine = machine_;
-  Result<std::unique_ptr<File>> file = raise_segment(*directory_, next, {});
-  if (!file) return tl::unexpected<Error>(poison(file.error().context));
-  position_.segment = next;
-  position_.file = std::move(*file);
-  position_.offset = kFirstBatchOffset;
-  has_spare_ = false;
-  Result<> spare = ensure_spare(*directory_);
-  has_spare_ = spare.has_value();
-  if (!spare && spare.error().code != errc::disk_full)
-    return tl::unexpected<Error>(poison(spare.error().context));
-  return spare;
 }
 
 JournalStatus SegmentedJournal::status() const {
-  JournalStatus status;
-  status.journal = position_.segment.journal;
-  status.head = durable();
-  status.head_hash = position_.chain.hash;
-  status.segment = position_.segment.number;
-  status.bytes = position_.segment.number * kSegmentBytes;
-  status.poisoned = !poison_reason_.empty();
-  status.poison_reason = poison_reason_;
-  status.flushes = flushes_;
-  status.flush_seconds = flush_seconds_;
+  const std::lock_guard<std::mutex> lock(mutex_);
+  JournalStatus status = published_.status;
+  status.base = published_.pages.base ? published_.pages.base->number : 0;
+  status.bytes = published_.files * kSegmentBytes;
+  status.live_bytes = (status.segment - std::max<std::uint64_t>(status.base, 1) + 1) * kSegmentBytes;
+  status.gap_open = !published_.findings.open_gaps().empty();
+  status.needs_sync_round = published_.findings.needs_sync_round();
+  status.poison_reason = poison_.reason();
+  status.poisoned = !status.poison_reason.empty();
   return status;
 }
 

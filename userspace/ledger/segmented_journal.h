@@ -3,14 +3,21 @@
 // Directory; everybody else uses Journal::create and Journal::open.
 #pragma once
 
+#include <atomic>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ledger/directory.h"
+#include "ledger/group_commit.h"
 #include "ledger/journal.h"
 #include "ledger/lock.h"
+#include "ledger/page_reader.h"
+#include "ledger/poison.h"
 #include "ledger/recovery.h"
+#include "ledger/segment_writer.h"
 
 namespace postern::ledger {
 
@@ -37,36 +44,38 @@ class SegmentedJournal final : public Journal {
   Result<> remove_file(std::string_view name) override;
 
  private:
-  struct Item {
-    RecordType type;
-    std::string_view payload;
+  // What other threads than the writing one may see: published after each flush.
+  struct Published {
+    JournalStatus status;
+    PageSource pages;
+    Findings findings;
+    std::uint64_t files = 0;  // segments in the directory
   };
 
   SegmentedJournal(std::unique_ptr<Directory> directory, Lock lock, const JournalOptions& options,
-                   Id128 machine)
-      : directory_(std::move(directory)),
-        lock_(std::move(lock)),
-        after_flush_(options.after_flush),
-        machine_(machine) {}
+                   Id128 machine);
 
+  Result<> start(const Examination& found, WritePosition position);
+  Result<> replay_again(const Examination& found, const std::function<Result<>(const Record&)>& replay);
+  void publish_start(const Examination& found);
+  Result<Lseq> write(std::span<const BatchItem> items);
   Result<> writable() const;
-  Result<> write(std::span<const Item> items);
-  Result<> write_batch(ByteView batch);
-  Result<> roll();
-  Error poison(std::string reason);
-  Lseq durable() const { return Lseq(position_.chain.next.value - 1); }
+  PageSource page_source() const;
 
   std::unique_ptr<Directory> directory_;
   Lock lock_;
   std::function<void(const JournalStatus&)> after_flush_;
-  Id128 machine_{};
+  const Id128 machine_;
+  const std::uint64_t compaction_bytes_;
   RecoveryReport report_;
-  WritePosition position_;
-  bool has_spare_ = false;
-  bool closed_ = false;
-  std::string poison_reason_;  // not empty: poisoned
-  std::uint64_t flushes_ = 0;
-  double flush_seconds_ = 0;
+  Poison poison_;
+  std::atomic<bool> closed_ = false;
+
+  mutable std::mutex mutex_;  // of published_
+  Published published_;
+  std::mutex compaction_;                // one at a time
+  std::optional<SegmentWriter> writer_;  // used by whoever leads a batch
+  std::optional<GroupCommit> commits_;   // last: its thread ends before what it uses goes
 };
 
 }  // namespace postern::ledger

@@ -37,6 +37,12 @@ Result<> EventSummary::add(const Record& record) {
   return take({record.lseq, record.hash, record.payload});
 }
 
+Result<bool> EventSummary::rescue(const Record& record) {
+  if (!open_event(record.payload)) return false;
+  if (Result<> taken = add(record); !taken) return pass_on(std::move(taken));
+  return true;
+}
+
 Result<> EventSummary::take(KeptEvent kept) {
   // Verified when it was journaled or replayed; the chain vouches for it since.
   Result<Event> event = read_event(kept.payload);
@@ -98,6 +104,11 @@ Result<> KeepEverything::start(const BaseState& earlier) {
 Result<> KeepEverything::add(const Record& record) {
   state_.events.push_back({record.lseq, record.hash, record.payload});
   return {};
+}
+
+Result<bool> KeepEverything::rescue(const Record& record) {
+  if (Result<> added = add(record); !added) return pass_on(std::move(added));
+  return true;
 }
 
 Result<BaseState> KeepEverything::finish() {

@@ -22,6 +22,9 @@ class Summary {
   virtual Result<> start(const BaseState& earlier) = 0;
   // Event records, in order. Others are the journal's own business: findings and gaps are carried by it.
   virtual Result<> add(const Record& record) = 0;
+  // An event found behind damage, where no chain vouches for it: added if it proves itself. False: it does
+  // not.
+  virtual Result<bool> rescue(const Record& record) = 0;
   // Streams, floors, spend, events and claims; findings and gaps stay empty.
   virtual Result<BaseState> finish() = 0;
 };
@@ -43,6 +46,7 @@ class EventSummary final : public Summary {
 
   Result<> start(const BaseState& earlier) override;
   Result<> add(const Record& record) override;
+  Result<bool> rescue(const Record& record) override;
   Result<BaseState> finish() override;
 
  private:
@@ -61,6 +65,7 @@ class KeepEverything final : public Summary {
  public:
   Result<> start(const BaseState& earlier) override;
   Result<> add(const Record& record) override;
+  Result<bool> rescue(const Record& record) override;
   Result<BaseState> finish() override;
 
  private:

@@ -16,6 +16,10 @@ class RecordingFile final : public File {
 
   Io<std::size_t> read_at(std::span<std::uint8_t> into, std::uint64_t offset) const override {
     if (const int error = recording_->note("read " + *name_)) return tl::unexpected<int>(error);
+    if (recording_->read_fault) {
+      if (const int error = recording_->read_fault(*name_, offset, into.size()))
+        return tl::unexpected<int>(error);
+    }
     Io<std::size_t> got = real_->read_at(into, offset);
     if (got && access_ == Access::read_disk && recording_->disk_view) {
       recording_->disk_view(*name_, into.first(*got), offset);

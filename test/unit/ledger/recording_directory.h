@@ -19,6 +19,8 @@ struct Recording {
   std::vector<std::string> calls;
   // errno that the call is to fail with instead of being made; 0: make it. May be empty.
   std::function<int(const std::string& call)> fault;
+  // The same for a read of these bytes. May be empty.
+  std::function<int(const std::string& name, std::uint64_t offset, std::size_t bytes)> read_fault;
   // Bytes that a write is to stop after. Empty: all.
   std::function<std::size_t(const std::string& call, std::size_t bytes)> shorten;
   // Instead of the true ones, if set.

@@ -98,10 +98,6 @@ TEST_CASE("what cannot be opened is refused by name, with a remedy, and not a by
   SUBCASE("a flipped bit in the payload of an acknowledged record") {
     scratch.overwrite("seg-1", block_of(1) + record_field::size, "[");
   }
-  SUBCASE("a bad end that may have been acknowledged") {
-    scratch.overwrite("seg-1", block_of(2) + record_field::size, "[");
-    expected = errc::suspect;
-  }
   SUBCASE("both headers bad") {
     scratch.overwrite("seg-1", segment_field::salt, "????");
     scratch.overwrite("seg-1", kBlockBytes + segment_field::salt, "????");

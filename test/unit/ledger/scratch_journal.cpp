@@ -64,6 +64,10 @@ void ScratchJournal::overwrite(const std::string& name, std::size_t offset, std:
   REQUIRE(stream.flush().good());
 }
 
+void ScratchJournal::create(const std::string& name, std::string_view content) const {
+  REQUIRE(write_file_durably(file(name), content, 0600));
+}
+
 std::string ScratchJournal::read(const std::string& name, std::size_t offset, std::size_t bytes) const {
   std::ifstream stream(file(name), std::ios::binary);
   stream.seekg(static_cast<std::streamoff>(offset));

@@ -34,6 +34,8 @@ class ScratchJournal {
   std::map<std::string, std::string> contents() const;
   // Overwrites bytes in a file, as a fault would.
   void overwrite(const std::string& name, std::size_t offset, std::string_view bytes) const;
+  // A new file of the journal's kind.
+  void create(const std::string& name, std::string_view content) const;
   std::string read(const std::string& name, std::size_t offset, std::size_t bytes) const;
 
   JournalOptions options;
