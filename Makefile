@@ -142,6 +142,18 @@ $(BUILD)/test-bpf: $(BPF_TEST_SOURCES:%.cpp=$(BUILD)/release/%.o) $(BUILD)/libpo
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
+# Where threads meet, under ThreadSanitizer.
+TSAN_MODULES := core wire authority ledger
+TSAN_SOURCES := $(foreach m,$(TSAN_MODULES),$(wildcard userspace/$(m)/*.cpp)) test/unit/main.cpp \
+  $(addprefix test/unit/ledger/,group_commit_test.cpp journal_image.cpp recording_directory.cpp scratch_journal.cpp)
+$(BUILD)/tsan/%.o: %.cpp | $(DEPS)
+	@mkdir -p $(@D)
+	@echo "  TSAN   $<"
+	@$(CXX) $(TEST_CPPFLAGS) -std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread $(WARNINGS) -MMD -MP -c $< -o $@
+$(BUILD)/test-tsan: $(TSAN_SOURCES:%.cpp=$(BUILD)/tsan/%.o)
+	@echo "  LINK   $@"
+	@$(CXX) -fsanitize=thread $^ -lsodium -lsimdjson -lxxhash -lpthread -o $@
+
 # The journal and what it stands on, for programs that need no more.
 LEDGER_OBJECTS := $(foreach m,core wire ledger,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp)))
 LEDGER_LDLIBS := -lsodium -lsimdjson -lxxhash -lpthread
@@ -174,9 +186,9 @@ journal_durability_tests: tests-built
 	@$(BUILD)/test-unit -ts=journal_durability_tests
 	@test/run crash
 
-TEST_TIERS := unit bpf e2e crash
+TEST_TIERS := unit tsan bpf e2e crash
 .PHONY: test $(TEST_TIERS:%=test-%) tests-built
-tests-built: all $(BUILD)/test-unit $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
+tests-built: all $(BUILD)/test-unit $(BUILD)/test-tsan $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
   $(BUILD)/journal-simulation-8m
 test: tests-built
 	@test/run $(TEST_TIERS)

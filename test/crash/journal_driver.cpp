@@ -63,7 +63,7 @@ int run(const std::vector<std::string>& arguments) {
     return {};
   });
   if (!journal) return refuse(journal.error());
-  say((*journal)->recovery().found == ledger::RecoveryClass::torn ? "opened torn" : "opened clean");
+  say("opened " + std::string(ledger::recovery_class_name((*journal)->recovery().found)));
   if (reading) return 0;
   return append(**journal, events, std::atoi(arguments[2].c_str()),
                 static_cast<std::size_t>(std::atoll(arguments[3].c_str())));

@@ -47,7 +47,8 @@ Gateway::Gateway(std::unique_ptr<Foundation> base, config::Config config, std::f
       adoption_({*base_->lineage.journal, *base_->stream, base_->lineage.authority, *base_->plane,
                  *base_->generations, clock},
                 config_.mesh),
-      neighbours_(*base_->netdev) {}
+      neighbours_(*base_->netdev),
+      compaction_(*base_->lineage.journal, *base_->key, clock) {}
 
 Result<std::unique_ptr<Gateway>> Gateway::start(config::Config config, std::filesystem::path config_file,
                                                 const Clock& clock, spdlog::logger& log) {
@@ -62,8 +63,9 @@ Result<std::unique_ptr<Gateway>> Gateway::start(config::Config config, std::file
 Result<> Gateway::bring_up() {
   const ledger::RecoveryReport& recovery = base_->lineage.journal->recovery();
   log_->info("journal: head {}, {}, after {} stop", recovery.head.value,
-             recovery.found == ledger::RecoveryClass::clean ? "clean" : "torn tail cut off",
-             recovery.clean_stop ? "a clean" : "no clean");
+             ledger::recovery_class_name(recovery.found), recovery.clean_stop ? "a clean" : "no clean");
+  if (!recovery.finding.empty()) log_->warn("journal: cut off: {}", recovery.finding);
+  if (!recovery.base_trouble.empty()) log_->warn("journal: passed over: {}", recovery.base_trouble);
   log_->info("data path: {}", base_->plane->taken_over() ? "taken over from its pins" : "loaded anew");
 
   Result<> configured = interfaces_.configure(config_.interfaces, config_file_.string());
@@ -181,6 +183,17 @@ void Gateway::tick() {
   log_change(*log_, alarms_.update(health().problems));
 }
 
+void Gateway::compact_when_due() {
+  const std::optional<Result<ledger::CompactionReport>> done = compaction_.take_result();
+  if (done && !*done) log_->warn("journal: not compacted: {}", done->error().message());
+  if (done && *done && (*done)->compacted) {
+    log_->info("journal: compacted {} records into base-{}, which keeps {} events", (*done)->records,
+               (*done)->base, (*done)->kept_events);
+    if (!(*done)->leftover.empty()) log_->warn("journal: old files stay for now: {}", (*done)->leftover);
+  }
+  compaction_.start_if_wanted();
+}
+
 void Gateway::look() {
   interfaces_.check_attached();
   const Result<bool> intact = dataplane::backstop_intact(interfaces_.backstop(config_.mesh, config_.gateway));
@@ -189,6 +202,7 @@ void Gateway::look() {
 
 void Gateway::check() {
   look();
+  compact_when_due();
   if (!base_->lineage.authority.adopted || adoption_.is_in_force()) {
     checks_until_retry_ = kChecksBetweenRetries;
   } else if (checks_until_retry_-- == 0) {

@@ -14,6 +14,7 @@
 #include "agent/alarms.h"
 #include "agent/foundation.h"
 #include "agent/interfaces.h"
+#include "agent/journal_compaction.h"
 #include "agent/neighbours.h"
 #include "config/config.h"
 #include "observe/health.h"
@@ -60,6 +61,7 @@ class Gateway {
   Result<> bring_up();
   Result<dataplane::SwapReport> redo(const config::Config& config, const Interfaces& interfaces);
   void redo_or_alarm(std::string_view why);
+  void compact_when_due();
   void note(const dataplane::SwapReport& swap);
   Result<> install(const dataplane::BackstopRules& rules);
   void add_authority_problems(std::vector<std::string>& problems) const;
@@ -72,6 +74,7 @@ class Gateway {
   Interfaces interfaces_;
   Adoption adoption_;
   Neighbours neighbours_;
+  JournalCompaction compaction_;
   Alarms alarms_;
   dataplane::SwapReport last_swap_;
   bool backstop_intact_ = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <mutex>
 #include <string>
 
 #include "dataplane/journal_pin.h"
@@ -18,9 +19,10 @@ class HeadPin {
   void after_flush(const ledger::JournalStatus& status);
 
   // Why the last head could not be pinned; "" when it was.
-  const std::string& problem() const { return problem_; }
+  std::string problem() const;
 
  private:
+  mutable std::mutex mutex_;  // flushes happen on any thread that journals
   const dataplane::Plane* plane_ = nullptr;
   std::string problem_;
 };

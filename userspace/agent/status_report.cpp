@@ -64,7 +64,7 @@ Json journal_json(const ledger::Journal& journal) {
                             {"bytes", Json::decimal(status.bytes)},
                             {"poisoned", status.poisoned},
                             {"poison_reason", nullptr},
-                            {"recovery", recovery.found == ledger::RecoveryClass::clean ? "clean" : "torn"},
+                            {"recovery", ledger::recovery_class_name(recovery.found)},
                             {"clean_stop", recovery.clean_stop}});
   if (status.poisoned) json.set("poison_reason", status.poison_reason);
   return json;

@@ -217,26 +217,26 @@ Result<> SegmentedJournal::writable() const {
   return {};
 }
 
-// One batch, by whoever leads it.
+// One batch, by whoever leads it. A batch that is refused can have rolled all the same.
 Result<Lseq> SegmentedJournal::write(std::span<const BatchItem> items) {
   Result<Lseq> written = writer_->write(items);
-  if (!written) return written;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    published_.pages.durable = *written;
-    JournalStatus& status = published_.status;
-    status.head = *written;
-    status.head_hash = writer_->chain().hash;
-    status.flushes = writer_->flushes();
-    status.flush_seconds = writer_->flush_seconds();
-    if (status.segment != writer_->segment().number) {
-      status.segment = writer_->segment().number;
-      published_.pages.segments.push_back(writer_->segment());
-      ++published_.files;
-    }
-  }
-  if (after_flush_) after_flush_(status());
+  publish_end();
+  if (written && after_flush_) after_flush_(status());
   return written;
+}
+
+void SegmentedJournal::publish_end() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  published_.pages.durable = writer_->durable();
+  JournalStatus& status = published_.status;
+  status.head = writer_->durable();
+  status.head_hash = writer_->chain().hash;
+  status.flushes = writer_->flushes();
+  status.flush_seconds = writer_->flush_seconds();
+  if (status.segment == writer_->segment().number) return;
+  status.segment = writer_->segment().number;
+  published_.pages.segments.push_back(writer_->segment());
+  ++published_.files;
 }
 
 Result<Lseq> SegmentedJournal::append(std::span<const std::string> event_payloads) {

@@ -59,6 +59,7 @@ class SegmentedJournal final : public Journal {
   Result<> replay_again(const Examination& found, const std::function<Result<>(const Record&)>& replay);
   void publish_start(const Examination& found);
   Result<Lseq> write(std::span<const BatchItem> items);
+  void publish_end();
   Result<> writable() const;
   PageSource page_source() const;
 

@@ -214,6 +214,20 @@ TEST_CASE("a disk that fills up at a roll refuses the append, keeps the roll and
   CHECK(scratch.replayed.size() == acked.size() + 1);
 }
 
+TEST_CASE("a segment's name is on the disk before anything is written into it") {
+  ScratchJournal scratch;
+  const auto recording = std::make_shared<Recording>();
+  const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+  REQUIRE(journal);
+  while ((*journal)->status().segment == 1)
+    REQUIRE(append(journal, {payload_of(48'000)}));
+  const std::size_t renamed = recording->index_of("rename spare seg-2");
+  const std::size_t synced = recording->index_of("sync", renamed);
+  CHECK(renamed < recording->calls.size());
+  CHECK(synced == renamed + 1);
+  CHECK(synced < recording->index_of("write seg-2", renamed));
+}
+
 TEST_CASE("a roll under a replaced LOCK poisons instead of writing") {
   ScratchJournal scratch;
   Result<std::unique_ptr<Journal>> journal = scratch.open();

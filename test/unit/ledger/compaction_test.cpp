@@ -129,9 +129,14 @@ TEST_CASE("the base before and its segments stay one round, then they go") {
 
 TEST_CASE("a compaction that fails at any call leaves the old start or the new one, and no event is lost") {
   ScratchJournal original;
-  fill(original, 0, 1);
-  REQUIRE(compact_once(original).compacted);
-  fill(original, 2, 1);
+  {
+    const Result<std::unique_ptr<Journal>> journal = original.open();
+    REQUIRE(journal);
+    fill_segment(**journal, event(0));
+    REQUIRE(compact(**journal).value().compacted);
+    fill_segment(**journal, event(1));
+    REQUIRE((*journal)->append(std::vector<std::string>{event(2)}));
+  }
   const auto copy_to = [&original](const ScratchJournal& to) {
     fs::copy(original.path(), to.path(), fs::copy_options::recursive);
   };
@@ -147,8 +152,11 @@ TEST_CASE("a compaction that fails at any call leaves the old start or the new o
     calls = recording->calls;
   }
   REQUIRE(std::count(calls.begin(), calls.end(), "sync") == 2);
-  for (const bool dies : {false, true}) {
-    for (std::size_t at = 0; at < calls.size(); ++at) {
+  std::set<std::pair<std::string, bool>> done;
+  for (std::size_t at = 0; at < calls.size(); ++at) {
+    for (const bool dies : {false, true}) {
+      const bool looks = calls[at].starts_with("read ") || calls[at].starts_with("exists ");
+      if (looks && (dies || !done.emplace(calls[at], dies).second)) continue;
       CAPTURE(calls[at]);
       CAPTURE(dies);
       ScratchJournal scratch(false);
@@ -170,12 +178,30 @@ TEST_CASE("a compaction that fails at any call leaves the old start or the new o
       journal->reset();
       const Result<std::unique_ptr<Journal>> again = scratch.open();
       REQUIRE_MESSAGE(again, (again ? "" : again.error().message()));
-      CHECK(small_ones(scratch.replayed) == events(0, 3));
-      const Result<CompactionReport> done = compact(**again);
-      REQUIRE_MESSAGE(done, (done ? "" : done.error().message()));
-      CHECK(small_ones(scratch.replayed) == events(0, 3));
+      CHECK(small_ones(scratch.replayed) == events(0, 2));
+      const Result<CompactionReport> finished = compact(**again);
+      REQUIRE_MESSAGE(finished, (finished ? "" : finished.error().message()));
     }
   }
+}
+
+TEST_CASE("a base that the disk gives back otherwise than it was written is not named") {
+  ScratchJournal scratch;
+  fill(scratch, 0, 1);
+  const auto recording = std::make_shared<Recording>();
+  const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+  REQUIRE(journal);
+  recording->disk_view = [](const std::string& name, std::span<std::uint8_t> bytes, std::uint64_t) {
+    if (name == "base.tmp") bytes[200] ^= 1;
+  };
+  const Result<CompactionReport> refused = compact(**journal);
+  REQUIRE(!refused);
+  CHECK(refused.error().code == errc::io);
+  CHECK(recording->count("rename base.tmp") == 0);
+  CHECK(recording->count("unlink seg") == 0);
+  CHECK((*journal)->append(std::vector<std::string>{event(2)}));
+  recording->disk_view = {};
+  CHECK(compact(**journal).value().compacted);
 }
 
 TEST_CASE("a base that is bad, empty or half there is passed over: the one before says the same") {

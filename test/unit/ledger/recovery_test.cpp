@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <fstream>
 
 #include "core/bytes.h"
 #include "ledger/record.h"
@@ -112,6 +113,20 @@ TEST_CASE("what cannot be opened is refused by name, with a remedy, and not a by
   SUBCASE("a segment grown") {
     std::filesystem::resize_file(scratch.file("seg-1"), std::uintmax_t{10} << 30);
   }
+  SUBCASE("an empty segment") {
+    std::filesystem::resize_file(scratch.file("seg-1"), 0);
+  }
+  SUBCASE("a segment of a number beyond all others") {
+    std::filesystem::copy_file(scratch.file("seg-1"), scratch.file("seg-18446744073709551615"));
+  }
+  SUBCASE("a base of no use, of 10 GB") {
+    scratch.create("base-1", "");
+    std::filesystem::resize_file(scratch.file("base-1"), std::uintmax_t{10} << 30);
+    scratch.overwrite("seg-1", block_of(1) + record_field::lseq, "\x07");
+  }
+  SUBCASE("a strange base name") {
+    std::filesystem::copy_file(scratch.file("seg-1"), scratch.file("base-x"));
+  }
   SUBCASE("a strange name") {
     std::filesystem::copy_file(scratch.file("seg-1"), scratch.file("seg-01"));
   }
@@ -139,6 +154,69 @@ TEST_CASE("what cannot be opened is refused by name, with a remedy, and not a by
   CHECK_MESSAGE(journal.error().code == expected, journal.error().message());
   CHECK(scratch.replayed.empty());
   CHECK(scratch.contents() == before);
+}
+
+TEST_CASE("a bad end that may have been acknowledged opens as suspect, and says so until it is settled") {
+  ScratchJournal scratch;
+  fill(scratch);
+  scratch.overwrite("seg-1", block_of(2) + record_field::size, "[");
+  const auto before = scratch.contents();
+  for (int start = 0; start < 3; ++start) {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE_MESSAGE(journal, (journal ? "" : journal.error().message()));
+    const RecoveryReport& report = (*journal)->recovery();
+    CHECK(report.found == (start == 0 ? RecoveryClass::suspect : RecoveryClass::clean));
+    CHECK(report.needs_sync_round);
+    CHECK(report.reserves_spent);
+    REQUIRE(report.findings.size() == 1);
+    CHECK(report.findings[0].condition == "suspect");
+    CHECK(report.findings[0].first_unproven == Lseq(3));
+    CHECK(scratch.replayed == std::vector<std::string>{kEvents[0], kEvents[1]});
+  }
+  CHECK(scratch.contents().at("seg-1") == before.at("seg-1"));
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    REQUIRE((*journal)->settle((*journal)->recovery().findings[0].lseq));
+    CHECK(!(*journal)->status().needs_sync_round);
+    REQUIRE((*journal)->close());
+  }
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(journal);
+  CHECK((*journal)->recovery().findings.empty());
+  CHECK(!(*journal)->recovery().needs_sync_round);
+  CHECK(!(*journal)->recovery().reserves_spent);
+}
+
+TEST_CASE("a record out of the chain is suspect once, and no fork at the next start") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const std::string seg1 = scratch.read("seg-1", 0, kSegmentBytes);
+  Bytes batch;
+  ChainHead chain{Lseq(4), Hash256{1}};
+  append_record(batch, chain, Lseq(3), RecordType::event, true, "{\"w\":1}",
+                load_le<std::uint64_t>(as_bytes(seg1), segment_field::salt));
+  scratch.overwrite("seg-1", block_of(3), as_text(batch));
+  for (int start = 0; start < 2; ++start) {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE_MESSAGE(journal, (journal ? "" : journal.error().message()));
+    CHECK((*journal)->recovery().needs_sync_round);
+    CHECK(scratch.replayed == kEvents);
+  }
+}
+
+TEST_CASE("a directory full of other files, and a file beside of any size, do not get in the way") {
+  ScratchJournal scratch;
+  fill(scratch);
+  constexpr int kStrays = 100'000;
+  for (int i = 0; i < kStrays; ++i)
+    std::ofstream(scratch.file("stray-" + std::to_string(i)));
+  scratch.create("auth-1-ab", "");
+  std::filesystem::resize_file(scratch.file("auth-1-ab"), std::uintmax_t{10} << 30);
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(journal);
+  CHECK(scratch.replayed == kEvents);
+  CHECK((*journal)->get_file("auth-1-ab", 1U << 20).error().code == errc::io);
 }
 
 TEST_CASE("a disk that cannot be read is refused, not taken for the end of the journal") {

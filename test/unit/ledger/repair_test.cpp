@@ -206,6 +206,21 @@ TEST_CASE("what the disk cannot read is refused with the way out, and can be giv
   }
 }
 
+TEST_CASE("a last record that the disk cannot read is refused, not cut off") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const auto recording = std::make_shared<Recording>();
+  recording->read_fault = [](const std::string& name, std::uint64_t offset, std::size_t bytes) {
+    const std::uint64_t bad = kFirstBatchOffset + 5 * kBlockBytes;
+    return name == "seg-1" && offset <= bad && bad < offset + bytes ? EIO : 0;
+  };
+  const auto before = scratch.contents();
+  const Result<std::unique_ptr<Journal>> refused = scratch.open(recording);
+  REQUIRE(!refused);
+  CHECK(refused.error().code == errc::io);
+  CHECK(scratch.contents() == before);
+}
+
 TEST_CASE("a repair that fails at any call is done again, and comes to the same events") {
   ScratchJournal original;
   fill(original);
