@@ -214,6 +214,51 @@ TEST_CASE("a disk that fills up at a roll refuses the append, keeps the roll and
   CHECK(scratch.replayed.size() == acked.size() + 1);
 }
 
+TEST_CASE("a roll that fails at any call is never acknowledged, and nothing acknowledged is lost") {
+  std::vector<std::string> calls;
+  std::size_t first = 0;
+  const std::string large = payload_of(48'000);
+  const std::vector<std::string> full(173, large);
+  {
+    ScratchJournal scratch;
+    const auto recording = std::make_shared<Recording>();
+    const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+    REQUIRE(journal);
+    REQUIRE(append(journal, full));
+    recording->calls.clear();
+    REQUIRE(append(journal, full));
+    calls = recording->calls;
+    REQUIRE(recording->count("rename spare seg-2") == 1);
+    first = recording->index_of("open spare");
+  }
+  for (std::size_t at = first; at < calls.size(); ++at) {
+    for (const int error : {EIO, ENOSPC}) {
+      CAPTURE(calls[at]);
+      CAPTURE(error);
+      ScratchJournal scratch;
+      const auto recording = std::make_shared<Recording>();
+      Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+      REQUIRE(journal);
+      REQUIRE(append(journal, full));
+      recording->calls.clear();
+      recording->fault = [&](const std::string&) { return recording->calls.size() == at + 1 ? error : 0; };
+      const Result<Lseq> refused = append(journal, full);
+      recording->fault = {};
+      if (calls[at].starts_with("unlink ")) continue;  // of what is not there
+      REQUIRE(!refused);
+      // Only the making of the next spare may fail for want of space without poisoning.
+      const bool spare =
+          error == ENOSPC && recording->count("rename spare seg-2") == 1 && !(*journal)->status().poisoned;
+      CHECK((spare ? refused.error().code == errc::disk_full : refused.error().code == errc::poisoned));
+      journal->reset();
+      const Result<std::unique_ptr<Journal>> again = scratch.open();
+      REQUIRE_MESSAGE(again, (again ? "" : again.error().message()));
+      CHECK(scratch.replayed.size() >= full.size());
+      REQUIRE(append(again, {"{\"a\":1}"}));
+    }
+  }
+}
+
 TEST_CASE("a segment's name is on the disk before anything is written into it") {
   ScratchJournal scratch;
   const auto recording = std::make_shared<Recording>();

@@ -56,6 +56,9 @@ TEST_CASE("a file of the journal that is a link, has a second name or another mo
     SUBCASE("others may read") {
       fs::permissions(scratch.file(name), fs::perms(0640));
     }
+    SUBCASE("nobody may read") {
+      fs::permissions(scratch.file(name), fs::perms(0));
+    }
     SUBCASE("directory") {
       fs::remove(scratch.file(name));
       fs::create_directory(scratch.file(name));

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <set>
 
 #include "ledger/errors.h"
 #include "ledger/posix_directory.h"
@@ -236,7 +237,10 @@ TEST_CASE("a repair that fails at any call is done again, and comes to the same 
     REQUIRE(repair(whole, 3, 0, recording));
     calls = recording->calls;
   }
+  std::set<std::string> seen;
   for (std::size_t at = 0; at < calls.size(); ++at) {
+    const bool looks = calls[at].starts_with("read ") || calls[at].starts_with("exists ");
+    if (looks && !seen.insert(calls[at]).second) continue;
     CAPTURE(calls[at]);
     ScratchJournal scratch(false);
     copy_to(scratch);
