@@ -25,19 +25,26 @@ void require(bool good, const char* what, const std::string& why) {
   std::exit(1);
 }
 
+// What O_DIRECT writes from must be aligned.
+struct alignas(4096) Block {
+  char bytes[1 << 20];
+};
+Block block_of_zeros{};
+
 // One sector a record, past the page cache, durable by itself: what no store can beat with one writer.
 class Floor final : public Store {
  public:
   explicit Floor(const std::filesystem::path& directory)
       : fd_(::open((directory / "floor").c_str(), O_RDWR | O_CREAT | O_DIRECT | O_DSYNC | O_CLOEXEC, 0600)) {
     require(bool(fd_), "floor", "open fails");
-    for (std::size_t at = 0; at < kBytes; at += sizeof block_.bytes)
-      require(::pwrite(fd_.get(), block_.bytes, sizeof block_.bytes, static_cast<off_t>(at)) > 0, "floor",
-              "write");
+    for (std::size_t at = 0; at < kBytes; at += sizeof block_of_zeros.bytes)
+      require(
+          ::pwrite(fd_.get(), block_of_zeros.bytes, sizeof block_of_zeros.bytes, static_cast<off_t>(at)) > 0,
+          "floor", "write");
   }
   void put(std::string_view) override {
     const std::size_t at = next_.fetch_add(512) % kBytes;
-    require(::pwrite(fd_.get(), block_.bytes, 512, static_cast<off_t>(at)) == 512, "floor", "write");
+    require(::pwrite(fd_.get(), block_of_zeros.bytes, 512, static_cast<off_t>(at)) == 512, "floor", "write");
   }
   void put_all(const std::vector<std::string>& records) override {
     for (const std::string& record : records)
@@ -46,10 +53,6 @@ class Floor final : public Store {
 
  private:
   static constexpr std::size_t kBytes = std::size_t{64} << 20;
-  struct alignas(4096) Block {
-    char bytes[1 << 20]{};
-  };
-  static inline Block block_;
   UniqueFd fd_;
   std::atomic<std::size_t> next_{0};
 };
