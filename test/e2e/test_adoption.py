@@ -168,7 +168,8 @@ def test_an_older_serial_is_refused_and_nothing_changes(gw, lab):
     assert flow.stop().lost == 0
 
 
-def test_another_snapshot_under_the_adopted_serial_is_refused_as_equivocation(gw, lab):
+def test_another_snapshot_under_the_adopted_serial_is_refused_as_equivocation(fresh_lab):
+    lab, gw = fresh_lab, fresh_lab.gateway
     previous = lab.snapshot
     lab.adopt(lab.base_policy().revoking("c"))
     before = place(gw)

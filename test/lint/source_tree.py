@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of the source tree that no compiler makes: who may include whom, where third-party headers stand, licence
-lines, that each cited section of docs/SPEC.md exists, and that its table of drop reasons is the one in bpf/abi.h.
+lines, that each cited section of docs/SPEC.md exists, that its table of attacks names tests that exist, and that its
+table of drop reasons is the one in bpf/abi.h.
 
 `--write` brings the generated table up to date instead of complaining.
 """
@@ -124,6 +125,22 @@ def check_citations(report):
                         report(f"{path.relative_to(ROOT)}:{number}: cites SPEC {section}, which does not exist")
 
 
+def check_attacks(report):
+    """Each row of the table of attacks names a test that exists."""
+    section = (ROOT / "docs/SPEC.md").read_text().split("### 3.11 Attacks\n")[1].split("\n##")[0]
+    tests = set()
+    for path in [*ROOT.glob("test/**/*.cpp"), *ROOT.glob("test/**/*.py")]:
+        text = path.read_text(errors="replace")
+        tests |= set(re.findall(r"^def (test_\w+)", text, re.M))
+        tests |= {"".join(re.findall(r'"([^"]*)"', case)) for case in re.findall(r'TEST_CASE\(([^)]*)\)', text)}
+    named = re.findall(r"\| `([^`]+)` \|$", section, re.M)
+    for name in named:
+        if name not in tests:
+            report(f"docs/SPEC.md: 3.11 names the test `{name}`, which does not exist")
+    if not named:
+        report("docs/SPEC.md: 3.11 names no tests")
+
+
 def reasons_table():
     text = (ROOT / "bpf/abi.h").read_text()
     body = text.split("#define PT_DROP_REASONS(X)")[1].split("enum pt_verdict")[0]
@@ -153,6 +170,7 @@ def main():
     for path in sources():
         check_file(path, complaints.append)
     check_citations(complaints.append)
+    check_attacks(complaints.append)
     check_reasons(complaints.append, "--write" in sys.argv)
     for complaint in complaints:
         print(complaint)

@@ -2,70 +2,136 @@
 #include "agent/adoption.h"
 
 #include <algorithm>
+#include <vector>
 
-#include "agent/continuity.h"
 #include "agent/errors.h"
-#include "authority/envelope.h"
-#include "authority/snapshot_codec.h"
-#include "core/file.h"
+#include "agent/trust.h"
+#include "authority/rollback.h"
+#include "authority/signed_clock.h"
 #include "dataplane/peer_ids.h"
 #include "dataplane/tables.h"
 
 namespace postern::agent {
 namespace {
 
-constexpr std::size_t kMaxTrustAnchorBytes = 1U << 20;
-constexpr std::size_t kMaxFileBytes = authority::kMaxSnapshotBytes + authority::kMaxSignatureBytes;
 constexpr double kNsPerSecond = 1e9;
+constexpr std::uint64_t kNsInSecond = 1'000'000'000;
 
-authority::Adopted remembered(const authority::Candidate& candidate) {
-  authority::Adopted adopted{candidate.snapshot.serial, candidate.hash, candidate.snapshot.root, {}};
-  for (const authority::EpochFloor& floor : candidate.snapshot.epoch_floors)
-    adopted.floors.emplace(floor.resource, floor.epoch);
-  return adopted;
-}
-
-std::string file_of(const authority::Adopted& adopted) {
-  return ledger::snapshot_file_name(adopted.serial, adopted.hash);
+ledger::SnapshotId id_of(const authority::Candidate& candidate) {
+  return {candidate.snapshot.serial, candidate.hash};
 }
 
 }  // namespace
 
-Result<dataplane::SwapReport> Adoption::apply(std::string_view file, const dataplane::Site& site,
-                                              const std::filesystem::path& trust_anchor) {
+Adoption::Adoption(AdoptionParts parts, std::string mesh)
+    : parts_(parts),
+      mesh_(mesh),
+      record_(parts.stream, parts.authority),
+      files_(parts.journal, mesh),
+      witness_(record_, files_, std::move(mesh)) {}
+
+Result<dataplane::SwapReport> Adoption::apply(std::string_view text, const dataplane::Site& site,
+                                              const std::filesystem::path& trust_anchor,
+                                              const ApplyOrder& order) {
   const std::uint64_t begun_ns = parts_.clock.monotonic_ns();
 
-  Result<authority::Root> trusted = at(Stage::verify, trusted_root(trust_anchor));
-  if (!trusted) return pass_on(std::move(trusted));
-  Result<authority::Candidate> candidate =
-      at(Stage::verify, authority::verify_snapshot(file, *trusted, mesh_));
-  if (!candidate) return pass_on(std::move(candidate));
-
-  Result<> allowed =
-      at(Stage::rules, authority::may_adopt(*candidate, parts_.authority.adopted, parts_.clock.now_utc()));
-  if (!allowed) return pass_on(std::move(allowed));
-
-  Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(*candidate, site));
+  Result<authority::Chain> chain = verify(text, trust_anchor, order);
+  if (!chain) return pass_on(std::move(chain));
+  const authority::Candidate& candidate = chain->last;
+  Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(candidate, site));
   if (!compiled) return pass_on(std::move(compiled));
   Result<> fits = at(Stage::capacity, dataplane::check_capacity(compiled->tables));
   if (!fits) return pass_on(std::move(fits));
 
-  if (!is_adopted(*candidate)) {
-    const authority::Adopted promise = remembered(*candidate);
-    Result<> persisted = at(Stage::persist, parts_.journal.put_file(file_of(promise), file));
-    if (!persisted) return pass_on(std::move(persisted));
-    Result<> promised = at(Stage::journal, record(ledger::authority_adopted(promise)));
-    if (!promised) return pass_on(std::move(promised));
+  if (!is_adopted(candidate)) {
+    if (Result<> promised = promise(*chain, *compiled, order); !promised) return pass_on(std::move(promised));
   }
-
-  Result<dataplane::SwapReport> swapped = serve(*candidate, std::move(*compiled));
+  Result<dataplane::SwapReport> swapped = serve(candidate, std::move(*compiled));
   obstacle_ = swapped ? "" : swapped.error().message();
   if (swapped) {
     durations_.observe(static_cast<double>(parts_.clock.monotonic_ns() - begun_ns) / kNsPerSecond);
     return swapped;
   }
-  return pass_on(std::move(swapped), "serial " + std::to_string(candidate->snapshot.serial.value) +
+  return pass_on(std::move(swapped), "serial " + std::to_string(candidate.snapshot.serial.value) +
                                          " is adopted for good, but not in force yet; the agent tries again");
+}
+
+Result<authority::Chain> Adoption::verify(std::string_view text, const std::filesystem::path& trust_anchor,
+                                          const ApplyOrder& order) {
+  Result<authority::Root> trusted = at(Stage::verify, trusted_root(parts_.authority, trust_anchor, mesh_));
+  if (!trusted) return pass_on(std::move(trusted));
+  Result<authority::Chain> chain =
+      at(Stage::verify, authority::follow_chain(text, *trusted, mesh_, parts_.authority.adopted));
+  if (!chain) return chain;
+  Result<> judged = at(Stage::rules, witness_.judge(chain->last, chain->file, order.recovery));
+  if (!judged) return pass_on(std::move(judged));
+  Result<> allowed = at(Stage::rules, check_rules(*chain, order));
+  if (!allowed) return pass_on(std::move(allowed));
+  return chain;
+}
+
+Result<> Adoption::check_rules(const authority::Chain& chain, const ApplyOrder& order) const {
+  const UtcSeconds now = now_for(chain.last);
+  if (order.recovery) return authority::may_recover(chain.last, chain.base, now);
+  Result<> allowed = authority::may_adopt(chain.last, chain.base, now);
+  if (allowed && order.confirm_within_s) allowed = check_trial(chain.last, *order.confirm_within_s);
+  return allowed;
+}
+
+// A trial needs its way back to be open until it ends.
+Result<> Adoption::check_trial(const authority::Candidate& candidate, std::uint32_t within_s) const {
+  if (is_adopted(candidate)) {
+    return fail(authority::errc::rollback_refused,
+                on_trial() ? "this snapshot is on trial already; confirm it or roll it back"
+                           : "this snapshot is adopted already, so a trial of it makes no sense; `postern "
+                             "rollback` goes back to the one before");
+  }
+  const std::optional<ledger::Earlier> back = way_back();
+  if (!back) {
+    return fail(authority::errc::rollback_refused,
+                "there is no snapshot before this one to go back to; apply it without --confirm");
+  }
+  Result<authority::Candidate> kept = files_.get(back->id, back->root);
+  if (!kept) return pass_on(std::move(kept));
+  return authority::may_roll_back(*kept, candidate, UtcSeconds(now_for(candidate).value + within_s));
+}
+
+// From here on this snapshot is the one to serve.
+Result<> Adoption::promise(const authority::Chain& chain, const dataplane::Compiled& compiled,
+                           const ApplyOrder& order) {
+  const authority::Candidate& candidate = chain.last;
+  Result<> persisted = at(Stage::persist, files_.put(id_of(candidate), chain.file));
+  if (!persisted) return persisted;
+
+  std::vector<ledger::AuthorityEvent> events;
+  for (ledger::AuthorityFloors& rise :
+       ledger::rises(parts_.authority, {authority::remembered(candidate).floors, compiled.floors}))
+    events.emplace_back(std::move(rise));
+  ledger::AuthorityAdopted adopted;
+  adopted.id = id_of(candidate);
+  adopted.root = candidate.snapshot.root;
+  adopted.issued = candidate.snapshot.issued;
+  adopted.expires = candidate.snapshot.expires;
+  if (!order.recovery) adopted.previous = way_back();
+  if (order.confirm_within_s)
+    adopted.unconfirmed_until = UtcSeconds(now_for(candidate).value + *order.confirm_within_s);
+  adopted.recovered = order.recovery;
+  events.emplace_back(std::move(adopted));
+  Result<> promised = at(Stage::journal, record_.write(events));
+  if (!promised) return promised;
+
+  trial_ends_boot_ns_.reset();
+  if (order.confirm_within_s)
+    trial_ends_boot_ns_ = parts_.clock.boot_ns() + *order.confirm_within_s * kNsInSecond;
+  return {};
+}
+
+// What a rollback of the next adoption would return to: the last snapshot that is neither on trial nor
+// refused.
+std::optional<ledger::Earlier> Adoption::way_back() const {
+  const ledger::AuthorityState& state = parts_.authority;
+  if (!state.adopted || on_trial() || state.reverted) return state.previous;
+  return ledger::Earlier{{state.adopted->serial, state.adopted->hash}, state.adopted->root};
 }
 
 Result<dataplane::SwapReport> Adoption::redo(const dataplane::Site& site) {
@@ -75,65 +141,96 @@ Result<dataplane::SwapReport> Adoption::redo(const dataplane::Site& site) {
 }
 
 Result<dataplane::SwapReport> Adoption::try_redo(const dataplane::Site& site) {
-  Result<authority::Candidate> candidate = at(Stage::verify, read_adopted());
+  Result<authority::Candidate> candidate = at(Stage::verify, read_to_serve());
   if (!candidate) return pass_on(std::move(candidate));
   Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(*candidate, site));
   if (!compiled) return pass_on(std::move(compiled));
   Result<> fits = at(Stage::capacity, dataplane::check_capacity(compiled->tables));
   if (!fits) return pass_on(std::move(fits));
-
-  Result<std::map<ResourceNumber, Epoch>> fenced = at(Stage::fence, kernel_fences(parts_.generations));
-  if (!fenced) return pass_on(std::move(fenced));
-  Result<> level = at(Stage::fence, check_fences(*fenced, compiled->floors));
-  if (!level) return pass_on(std::move(level));
   return serve(*candidate, std::move(*compiled));
+}
+
+Result<> Adoption::confirm() {
+  if (!on_trial()) {
+    return fail(authority::errc::rollback_refused,
+                "no snapshot is on trial, so there is nothing to confirm; it may have been rolled back: see "
+                "`postern status`");
+  }
+  const authority::Adopted& adopted = *parts_.authority.adopted;
+  Result<> confirmed = record_.write(ledger::AuthorityConfirmed{{adopted.serial, adopted.hash}});
+  if (confirmed) trial_ends_boot_ns_.reset();
+  return confirmed;
+}
+
+bool Adoption::trial_is_over() const {
+  return on_trial() && (!trial_ends_boot_ns_ || parts_.clock.boot_ns() >= *trial_ends_boot_ns_);
+}
+
+Result<dataplane::SwapReport> Adoption::roll_back(const dataplane::Site& site, ledger::RevertCause cause) {
+  Result<dataplane::SwapReport> swapped = try_roll_back(site, cause);
+  if (parts_.authority.reverted) obstacle_ = swapped ? "" : swapped.error().message();
+  return swapped;
+}
+
+Result<dataplane::SwapReport> Adoption::try_roll_back(const dataplane::Site& site,
+                                                      ledger::RevertCause cause) {
+  const ledger::AuthorityState& state = parts_.authority;
+  if (!state.adopted || !state.previous || state.reverted) {
+    return fail(authority::errc::rollback_refused,
+                state.reverted ? "the adopted snapshot is rolled back already; only one step leads back"
+                               : "there is no snapshot before the adopted one to go back to");
+  }
+  Result<authority::Candidate> newest = at(Stage::verify, read_adopted());
+  if (!newest) return pass_on(std::move(newest));
+  Result<authority::Candidate> kept = at(Stage::verify, files_.get(state.previous->id, state.previous->root));
+  if (!kept) return pass_on(std::move(kept));
+  Result<> allowed = at(Stage::rules, authority::may_roll_back(*kept, *newest, now()));
+  if (!allowed) return pass_on(std::move(allowed));
+  kept->snapshot = authority::rolled_back(std::move(kept->snapshot), newest->snapshot);
+  Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(*kept, site));
+  if (!compiled) return pass_on(std::move(compiled));
+  Result<> fits = at(Stage::capacity, dataplane::check_capacity(compiled->tables));
+  if (!fits) return pass_on(std::move(fits));
+
+  Result<> reverted = at(Stage::journal, record_.write(ledger::AuthorityReverted{id_of(*newest), cause}));
+  if (!reverted) return pass_on(std::move(reverted));
+  trial_ends_boot_ns_.reset();
+  return serve(*kept, std::move(*compiled));
 }
 
 // The journal has decided for `candidate`; the kernel follows. Fences before the swap: in between they only
 // deny.
 Result<dataplane::SwapReport> Adoption::serve(const authority::Candidate& candidate,
                                               dataplane::Compiled&& compiled) {
-  Result<> fenced = at(Stage::fence, parts_.generations.raise_fences(compiled.floors));
+  Result<> fenced = at(Stage::fence, parts_.generations.raise_fences(parts_.authority.fences));
   if (!fenced) return pass_on(std::move(fenced));
   Result<dataplane::SwapReport> swapped =
       at(Stage::swap, parts_.generations.adopt(compiled.tables, parts_.authority.generation));
   if (!swapped) return pass_on(std::move(swapped));
-  served_ = describe(candidate, std::move(compiled));
+  served_ = describe(candidate, std::move(compiled), now_for(candidate));
   if (!swapped->changed && parts_.authority.active) return swapped;
-  Result<> announced = at(
-      Stage::active, record(ledger::authority_active(served_->serial, served_->hash, swapped->generation)));
+  Result<> announced =
+      at(Stage::active, record_.write(ledger::AuthorityActive{id_of(candidate), swapped->generation}));
   if (!announced) return pass_on(std::move(announced));
   return swapped;
 }
 
-Result<authority::Root> Adoption::trusted_root(const std::filesystem::path& trust_anchor) const {
-  if (parts_.authority.adopted) return parts_.authority.adopted->root;
-  Result<std::string> text = read_file(trust_anchor, kMaxTrustAnchorBytes);
-  if (!text)
-    return pass_on(std::move(text), "the trust anchor (`root` in the config), needed for the first snapshot");
-  Result<authority::TrustAnchor> anchor = authority::parse_trust_anchor(*text);
-  if (!anchor) return pass_on(std::move(anchor), trust_anchor.string());
-  if (anchor->mesh != mesh_) {
-    return fail(authority::errc::bad_root, trust_anchor.string() + " is the trust anchor of mesh \"" +
-                                               anchor->mesh + "\", this gateway is in \"" + mesh_ +
-                                               "\"; install the right one");
-  }
-  return std::move(anchor->root);
+Result<> Adoption::see_timestamp(std::string_view file) {
+  return at(Stage::rules, witness_.see_timestamp(file, parts_.clock.now_utc()));
 }
 
 Result<authority::Candidate> Adoption::read_adopted() const {
   const authority::Adopted& adopted = *parts_.authority.adopted;
-  const std::string name = file_of(adopted);
-  Result<std::string> file = parts_.journal.get_file(name, kMaxFileBytes);
-  if (!file) return pass_on(std::move(file), "the adopted snapshot's file");
-  Result<authority::Candidate> candidate = authority::verify_snapshot(*file, adopted.root, mesh_);
-  if (!candidate) return pass_on(std::move(candidate), name);
-  if (candidate->hash != adopted.hash) {
-    return fail(errc::snapshot_changed, name + " holds a snapshot with hash " + to_hex(candidate->hash) +
-                                            ", the journal adopted " + to_hex(adopted.hash) +
-                                            "; put the original file there, or apply a newer snapshot");
-  }
-  return candidate;
+  return files_.get({adopted.serial, adopted.hash}, adopted.root);
+}
+
+Result<authority::Candidate> Adoption::read_to_serve() const {
+  const ledger::AuthorityState& state = parts_.authority;
+  Result<authority::Candidate> newest = read_adopted();
+  if (!newest || !state.reverted || !state.previous) return newest;
+  Result<authority::Candidate> kept = files_.get(state.previous->id, state.previous->root);
+  if (kept) kept->snapshot = authority::rolled_back(std::move(kept->snapshot), newest->snapshot);
+  return kept;
 }
 
 Result<dataplane::Compiled> Adoption::compile_for(const authority::Candidate& candidate,
@@ -142,17 +239,17 @@ Result<dataplane::Compiled> Adoption::compile_for(const authority::Candidate& ca
       dataplane::allot_peer_ids(parts_.plane, dataplane::peer_names(candidate.snapshot, site.gateway));
   if (!ids) return pass_on(std::move(ids));
   site.peer_ids = std::move(*ids);
-  site.now = parts_.clock.now_utc();
+  site.now = now_for(candidate);
   return dataplane::compile(candidate.snapshot, site);
 }
 
-// Journals the draft and folds it as a restart would.
-Result<> Adoption::record(const ledger::Draft& draft) {
-  if (Result<> written = parts_.stream.write({&draft, 1}); !written) return written;
-  ledger::Event event;
-  event.kind = draft.kind;
-  event.body = draft.body;
-  return ledger::apply_event(parts_.authority, event);
+UtcSeconds Adoption::now() const {
+  return authority::trusted_now(parts_.clock.now_utc(), parts_.authority.clock_floor);
+}
+
+UtcSeconds Adoption::now_for(const authority::Candidate& candidate) const {
+  return authority::trusted_now(parts_.clock.now_utc(),
+                                std::max(parts_.authority.clock_floor, candidate.snapshot.issued));
 }
 
 bool Adoption::is_adopted(const authority::Candidate& candidate) const {
@@ -162,20 +259,8 @@ bool Adoption::is_adopted(const authority::Candidate& candidate) const {
 
 bool Adoption::is_in_force() const {
   const ledger::AuthorityState& authority = parts_.authority;
-  return authority.adopted && authority.active && served_ && served_->hash == authority.adopted->hash;
-}
-
-Result<> Adoption::prune() {
-  Result<std::vector<std::string>> names = parts_.journal.list_files("auth-");
-  if (!names) return pass_on(std::move(names));
-  std::vector<std::string> kept;
-  for (const auto* adoption : {&parts_.authority.adopted, &parts_.authority.previous})
-    if (*adoption) kept.push_back(file_of(**adoption));
-  for (const std::string& name : *names) {
-    if (std::find(kept.begin(), kept.end(), name) != kept.end()) continue;
-    if (Result<> removed = parts_.journal.remove_file(name); !removed) return removed;
-  }
-  return {};
+  const std::optional<ledger::SnapshotId> wanted = ledger::to_serve(authority);
+  return wanted && authority.active && served_ && served_->hash == wanted->hash;
 }
 
 Result<std::map<ResourceNumber, Epoch>> kernel_fences(const dataplane::Generations& generations) {

@@ -2,18 +2,22 @@
 // How a snapshot comes into force: persist, then fence, then serve (SPEC 3.5). A crash between any two steps
 // leaves a state from which redo() arrives at the same end: before AuthorityAdopted is durable nothing has
 // happened (an orphan file at most), after it the snapshot is the one to serve, whether or not the kernel has
-// it yet.
+// it yet. A rollback (SPEC 3.9) goes the same way: AuthorityReverted is durable before the kernel follows.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "agent/adoption_stage.h"
+#include "agent/authority_record.h"
 #include "agent/served.h"
-#include "authority/adoption_rules.h"
+#include "agent/snapshot_files.h"
+#include "agent/witness.h"
+#include "authority/chain.h"
 #include "core/clock.h"
 #include "core/result.h"
 #include "dataplane/compile.h"
@@ -36,23 +40,45 @@ struct AdoptionParts {
   const Clock& clock;
 };
 
+// How a snapshot is to be adopted.
+struct ApplyOrder {
+  std::optional<std::uint32_t> confirm_within_s;  // on trial: rolled back by itself unless confirmed
+  bool recovery = false;                          // an operator's recovery (SPEC 3.10)
+};
+
 class Adoption {
  public:
-  Adoption(AdoptionParts parts, std::string mesh) : parts_(parts), mesh_(std::move(mesh)) {}
+  Adoption(AdoptionParts parts, std::string mesh);
+  Adoption(const Adoption&) = delete;
+  Adoption& operator=(const Adoption&) = delete;
 
-  // Adopts the signed file. `trust_anchor` is read for the first adoption only; later the journaled root
-  // decides. `site` lacks peer ids and the time: they are filled in here. Whatever fails leaves the running
-  // generation as it is; once the adoption is durable, is_in_force() is false until a redo() succeeds.
-  Result<dataplane::SwapReport> apply(std::string_view file, const dataplane::Site& site,
-                                      const std::filesystem::path& trust_anchor);
+  // Adopts a signed snapshot, or the last one of a bundle. `trust_anchor` is read for the first adoption
+  // only; later the journaled root decides. `site` lacks peer ids and the time: they are filled in here.
+  // Whatever fails leaves the running generation as it is; once the adoption is durable, is_in_force() is
+  // false until a redo() succeeds.
+  Result<dataplane::SwapReport> apply(std::string_view text, const dataplane::Site& site,
+                                      const std::filesystem::path& trust_anchor, const ApplyOrder& order);
 
-  // Puts the adopted snapshot into the kernel again, for `site` as it is now. Equal tables are left alone.
-  // Fails with errc::disk_went_back when the kernel fences higher than the snapshot. There must be an adopted
-  // snapshot.
+  // Puts the snapshot that the journal decided for into the kernel again, for `site` as it is now. Equal
+  // tables are left alone. There must be an adopted snapshot.
   Result<dataplane::SwapReport> redo(const dataplane::Site& site);
 
-  // Removes snapshot files other than those of the two newest adoptions.
-  Result<> prune();
+  // Ends the trial of the adopted snapshot: it stays.
+  Result<> confirm();
+  // Serves the snapshot before instead, as far as the adopted one has not revoked it. Fails with
+  // errc::rollback_refused where there is no way back; then nothing has changed.
+  Result<dataplane::SwapReport> roll_back(const dataplane::Site& site, ledger::RevertCause cause);
+  bool on_trial() const { return parts_.authority.unconfirmed_until.has_value(); }
+  // The trial ran out: roll_back() is due.
+  bool trial_is_over() const;
+
+  Result<> see_timestamp(std::string_view file);
+
+  // Removes snapshot files that nothing needs any more.
+  Result<> prune() { return files_.prune(parts_.authority); }
+
+  // The time by which validity is judged: see authority/signed_clock.h.
+  UtcSeconds now() const;
 
   // What the kernel serves, as far as this agent put it or found it there.
   const std::optional<Served>& served() const { return served_; }
@@ -63,13 +89,21 @@ class Adoption {
   const observe::DurationHistogram& durations() const { return durations_; }
 
  private:
+  Result<authority::Chain> verify(std::string_view text, const std::filesystem::path& trust_anchor,
+                                  const ApplyOrder& order);
+  Result<> check_rules(const authority::Chain& chain, const ApplyOrder& order) const;
+  Result<> check_trial(const authority::Candidate& candidate, std::uint32_t within_s) const;
+  Result<> promise(const authority::Chain& chain, const dataplane::Compiled& compiled,
+                   const ApplyOrder& order);
   Result<dataplane::SwapReport> try_redo(const dataplane::Site& site);
-  Result<authority::Root> trusted_root(const std::filesystem::path& trust_anchor) const;
+  Result<dataplane::SwapReport> try_roll_back(const dataplane::Site& site, ledger::RevertCause cause);
   Result<authority::Candidate> read_adopted() const;
+  Result<authority::Candidate> read_to_serve() const;
   Result<dataplane::Compiled> compile_for(const authority::Candidate& candidate, dataplane::Site site) const;
-  Result<> record(const ledger::Draft& draft);
   Result<dataplane::SwapReport> serve(const authority::Candidate& candidate, dataplane::Compiled&& compiled);
+  std::optional<ledger::Earlier> way_back() const;
   bool is_adopted(const authority::Candidate& candidate) const;
+  UtcSeconds now_for(const authority::Candidate& candidate) const;
 
   // Counts a failure under its stage and hands the result on.
   template <class T>
@@ -80,6 +114,10 @@ class Adoption {
 
   AdoptionParts parts_;
   std::string mesh_;
+  AuthorityRecord record_;
+  SnapshotFiles files_;
+  Witness witness_;
+  std::optional<std::uint64_t> trial_ends_boot_ns_;
   std::optional<Served> served_;
   std::string obstacle_;
   StageFailures failures_;

@@ -10,10 +10,8 @@ namespace {
 
 constexpr const char* kRemedy =
     "the disk went back in time (an old backup or VM snapshot?); the kernel keeps its last generation. Bring "
-    "back the "
-    "newest copy of the state directory, or, when there is none, take the data path down with `posternd "
-    "--detach` and "
-    "apply the newest snapshot";
+    "back the newest copy of the state directory, or lay down the newest snapshot with `postern authority "
+    "recover --bundle FILE` and start posternd again";
 
 }  // namespace
 

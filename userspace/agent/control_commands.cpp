@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/control_commands.h"
 
+#include <algorithm>
+
+#include "agent/authority_report.h"
 #include "agent/errors.h"
 #include "agent/owners_report.h"
 #include "agent/peers_report.h"
 #include "agent/status_report.h"
+#include "core/utc.h"
 #include "dataplane/counters.h"
 #include "wire/fields.h"
 
@@ -12,6 +16,8 @@ namespace postern::agent {
 namespace {
 
 using wire::Json;
+
+constexpr std::int64_t kLongestTrial_s = 86'400;
 
 Result<> no_arguments(const wire::ControlRequest& request) {
   wire::Fields fields(request.arguments, "arguments");
@@ -41,22 +47,32 @@ Json counted(Json row, const pt_count& count) {
 }  // namespace
 
 bool changes_state(std::string_view command) {
-  return command == "apply" || command == "reload";
+  static constexpr std::string_view kChanging[] = {"apply",  "confirm",  "recover",
+                                                   "reload", "rollback", "timestamp"};
+  return std::find(std::begin(kChanging), std::end(kChanging), command) != std::end(kChanging);
 }
 
 bool takes_body(std::string_view command) {
-  return command == "apply";
+  return command == "apply" || command == "recover" || command == "timestamp";
 }
 
 Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std::string_view body) {
   const std::string& command = request.command;
   if (command == "owners") return owners(request.arguments);
+  if (command == "apply") return apply(request.arguments, body);
   using Plain = std::pair<std::string_view, Result<Json> (*)(ControlCommands&, std::string_view)>;
   static constexpr Plain kPlain[] = {
       {"status", [](ControlCommands& self, std::string_view) { return self.status(); }},
       {"peers", [](ControlCommands& self, std::string_view) { return self.peers(); }},
       {"drops", [](ControlCommands& self, std::string_view) { return self.drops(); }},
-      {"apply", [](ControlCommands& self, std::string_view sent) { return self.apply(sent); }},
+      {"conflict",
+       [](ControlCommands& self, std::string_view) -> Result<Json> {
+         return conflict_report(*self.gateway_);
+       }},
+      {"confirm", [](ControlCommands& self, std::string_view) { return self.confirm(); }},
+      {"recover", [](ControlCommands& self, std::string_view sent) { return self.recover(sent); }},
+      {"rollback", [](ControlCommands& self, std::string_view) { return self.roll_back(); }},
+      {"timestamp", [](ControlCommands& self, std::string_view sent) { return self.timestamp(sent); }},
       {"reload", [](ControlCommands& self, std::string_view) { return self.reload(); }},
   };
   for (const auto& [name, act] : kPlain) {
@@ -64,9 +80,10 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
     if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
     return act(*this, body);
   }
-  return fail(errc::control_unknown_command, "this agent (version " POSTERN_VERSION ") knows no command \"" +
-                                                 command +
-                                                 "\"; it knows apply, drops, owners, peers, reload, status");
+  return fail(errc::control_unknown_command,
+              "this agent (version " POSTERN_VERSION ") knows no command \"" + command +
+                  "\"; it knows apply, confirm, conflict, drops, owners, peers, "
+                  "recover, reload, rollback, status, timestamp");
 }
 
 Result<wire::Json> ControlCommands::status() {
@@ -132,16 +149,54 @@ Result<wire::Json> ControlCommands::drops() const {
       {{"schema", "postern/drops/v1"}, {"drops", std::move(drops)}, {"verdicts", std::move(verdicts)}});
 }
 
-Result<wire::Json> ControlCommands::apply(std::string_view body) {
-  Result<dataplane::SwapReport> swap = gateway_->apply(body);
+Result<wire::Json> ControlCommands::apply(const wire::Json& arguments, std::string_view body) {
+  wire::Fields fields(arguments, "arguments");
+  ApplyOrder order;
+  if (fields.optional("confirm_within_s") != nullptr)
+    order.confirm_within_s =
+        static_cast<std::uint32_t>(fields.integer("confirm_within_s", 1, kLongestTrial_s));
+  if (Result<> done = fields.finish(); !done) return fail(errc::control_bad_argument, done.error().context);
+  Result<dataplane::SwapReport> swap = gateway_->apply(body, order);
   if (!swap) return pass_on(std::move(swap));
+  return applied(*swap);
+}
+
+Result<wire::Json> ControlCommands::recover(std::string_view body) {
+  Result<dataplane::SwapReport> swap = gateway_->apply(body, {std::nullopt, true});
+  if (!swap) return pass_on(std::move(swap));
+  return applied(*swap);
+}
+
+Result<wire::Json> ControlCommands::confirm() {
+  if (Result<> confirmed = gateway_->confirm(); !confirmed) return pass_on(std::move(confirmed));
+  const Serial serial = gateway_->foundation().lineage.authority.adopted->serial;
+  return Json::object(
+      {{"schema", "postern/confirm/v1"}, {"serial", static_cast<std::int64_t>(serial.value)}});
+}
+
+Result<wire::Json> ControlCommands::roll_back() {
+  Result<dataplane::SwapReport> swap = gateway_->roll_back(ledger::RevertCause::operator_order);
+  if (!swap) return pass_on(std::move(swap));
+  return applied(*swap);
+}
+
+Result<wire::Json> ControlCommands::timestamp(std::string_view body) {
+  if (Result<> seen = gateway_->see_timestamp(body); !seen) return pass_on(std::move(seen));
+  Json report = authority_report(*gateway_);
+  report.set("schema", "postern/timestamp-seen/v1");
+  return report;
+}
+
+Result<wire::Json> ControlCommands::applied(const dataplane::SwapReport& swap) const {
   const Served& served = *gateway_->adoption().served();
+  const std::optional<UtcSeconds> until = gateway_->standing().unconfirmed_until;
   return Json::object({{"schema", "postern/apply/v1"},
                        {"serial", static_cast<std::int64_t>(served.serial.value)},
                        {"hash", to_hex(served.hash)},
-                       {"generation", static_cast<std::int64_t>(swap->generation.value)},
-                       {"changed", swap->changed},
-                       {"tables_written", names_array(swap->tables_written)}});
+                       {"generation", static_cast<std::int64_t>(swap.generation.value)},
+                       {"unconfirmed_until", until ? Json(utc_text(*until)) : Json(nullptr)},
+                       {"changed", swap.changed},
+                       {"tables_written", names_array(swap.tables_written)}});
 }
 
 Result<wire::Json> ControlCommands::reload() {

@@ -30,7 +30,12 @@ class ControlCommands {
   Result<wire::Json> peers() const;
   Result<wire::Json> owners(const wire::Json& arguments) const;
   Result<wire::Json> drops() const;
-  Result<wire::Json> apply(std::string_view body);
+  Result<wire::Json> apply(const wire::Json& arguments, std::string_view body);
+  Result<wire::Json> recover(std::string_view body);
+  Result<wire::Json> confirm();
+  Result<wire::Json> roll_back();
+  Result<wire::Json> timestamp(std::string_view body);
+  Result<wire::Json> applied(const dataplane::SwapReport& swap) const;
   Result<wire::Json> reload();
 
   Gateway* gateway_;

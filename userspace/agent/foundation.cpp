@@ -3,7 +3,9 @@
 
 #include "agent/adoption.h"
 #include "agent/continuity.h"
+#include "agent/errors.h"
 #include "agent/state_directory.h"
+#include "agent/trust.h"
 
 namespace postern::agent {
 
@@ -15,15 +17,16 @@ Result<std::unique_ptr<Foundation>> Foundation::open(const config::Config& confi
   std::unique_ptr<Foundation> base(new Foundation());
   if (Result<> opened = base->open_disk(config); !opened) return pass_on(std::move(opened));
   if (Result<> opened = base->open_kernel(config); !opened) return pass_on(std::move(opened));
-  if (Result<> level = base->compare_tables(); !level) return pass_on(std::move(level));
-
+  Result<> level = base->compare();
+  if (level) {
+    if (Result<> pinned = base->head_pin.follow(*base->plane, base->lineage.journal->status()); !pinned)
+      return pass_on(std::move(pinned));
+    level = base->open_stream(config, clock, ledger::Continuity::proven);
+  } else if (level.error().code == errc::disk_went_back) {
+    level = base->recover(config, clock, std::move(level).error());
+  }
+  if (!level) return pass_on(std::move(level));
   Lineage& lineage = base->lineage;
-  if (Result<> pinned = base->head_pin.follow(*base->plane, lineage.journal->status()); !pinned)
-    return pass_on(std::move(pinned));
-  Result<ledger::Stream> stream = ledger::Stream::open(*lineage.journal, *base->key, clock, config.mesh,
-                                                       events_by(lineage, base->key->public_key()));
-  if (!stream) return pass_on(std::move(stream));
-  base->stream.emplace(std::move(*stream));
   lineage.events.clear();
   lineage.hashes.clear();
 
@@ -51,33 +54,66 @@ Result<> Foundation::open_kernel(const config::Config& config) {
   Result<std::unique_ptr<dataplane::Plane>> opened = dataplane::Plane::open(pin_directory(config));
   if (!opened) return pass_on(std::move(opened));
   plane = std::move(*opened);
-  const Result<std::optional<dataplane::JournalPin>> pin = dataplane::read_journal_pin(*plane);
-  if (!pin) return tl::unexpected(pin.error());
-  const ledger::Journal& journal = *lineage.journal;
-  Result<> level = check_journal_pin(*pin, journal.status().journal, journal.recovery().head, lineage.hashes);
-  if (!level) return level;
   Result<dataplane::Generations> active = dataplane::Generations::open(*plane);
   if (!active) return pass_on(std::move(active));
   generations.emplace(std::move(*active));
-  return {};
+  return read_kernel();
 }
 
-Result<> Foundation::compare_tables() {
-  const std::optional<authority::Adopted>& adopted = lineage.authority.adopted;
-  if (!adopted) {
-    // With a snapshot at hand its redo compares the fences, since only the snapshot numbers the resources.
-    const Result<std::map<ResourceNumber, Epoch>> fenced = kernel_fences(*generations);
-    if (!fenced) return tl::unexpected(fenced.error());
-    if (Result<> level = check_fences(*fenced, {}); !level) return level;
-  }
+Result<> Foundation::read_kernel() {
+  Result<std::map<ResourceNumber, Epoch>> fenced = kernel_fences(*generations);
+  if (!fenced) return pass_on(std::move(fenced));
+  kernel.fences = std::move(*fenced);
   if (generations->active() == Generation()) return {};
   const Result<dataplane::Tables> active = generations->read_active();
   if (!active) return tl::unexpected(active.error());
   for (const auto& [key_of_port, port] : active->ports)
     kernel_slots.emplace(key_of_port.ifindex, port.slot);
-  kernel_serial = Serial(active->gateway.serial);
+  kernel.serial = Serial(active->gateway.serial);
   kernel_open = active->gateway.open != 0;
-  return check_serial(kernel_serial, adopted ? std::optional<Serial>(adopted->serial) : std::nullopt);
+  return {};
+}
+
+Result<> Foundation::compare() {
+  const Result<std::optional<dataplane::JournalPin>> pin = dataplane::read_journal_pin(*plane);
+  if (!pin) return tl::unexpected(pin.error());
+  const ledger::Journal& journal = *lineage.journal;
+  Result<> level = check_journal_pin(*pin, journal.status().journal, journal.recovery().head, lineage.hashes);
+  if (level) level = check_fences(kernel.fences, lineage.authority.fences);
+  const std::optional<authority::Adopted>& adopted = lineage.authority.adopted;
+  if (level)
+    level = check_serial(kernel.serial, adopted ? std::optional<Serial>(adopted->serial) : std::nullopt);
+  return level;
+}
+
+Result<> Foundation::open_stream(const config::Config& config, const Clock& clock,
+                                 ledger::Continuity continuity) {
+  Result<ledger::Stream> opened = ledger::Stream::open(*lineage.journal, *key, clock, config.mesh,
+                                                       events_by(lineage, key->public_key()), continuity);
+  if (!opened) return pass_on(std::move(opened));
+  stream.emplace(std::move(*opened));
+  return {};
+}
+
+// The pin follows last: until the disk remembers what the kernel was promised, each start has to see that it
+// does not.
+Result<> Foundation::recover(const config::Config& config, const Clock& clock, Error went_back) {
+  const StateDirectory state{config.state};
+  const Result<std::optional<std::string>> bundle = read_recovery_bundle(state);
+  if (!bundle) return tl::unexpected(bundle.error());
+  if (!*bundle) return tl::unexpected<Error>(std::move(went_back));
+  const Result<authority::Root> trusted = trusted_root(lineage.authority, config.root, config.mesh);
+  if (!trusted) return tl::unexpected(trusted.error());
+  Result<authority::Chain> chain =
+      check_recovery(**bundle, *trusted, config.mesh, lineage.authority, kernel, clock.now_utc());
+  if (!chain) return pass_on(std::move(chain));
+  if (Result<> opened = open_stream(config, clock, ledger::Continuity::lost); !opened) return opened;
+  Result<> recorded =
+      record_recovery(*chain, kernel, config.mesh, *lineage.journal, *stream, lineage.authority);
+  if (!recorded) return recorded;
+  if (Result<> pinned = head_pin.follow(*plane, lineage.journal->status()); !pinned) return pinned;
+  recovered = true;
+  return remove_recovery_bundle(state);
 }
 
 }  // namespace postern::agent

@@ -8,6 +8,7 @@
 
 #include "agent/head_pin.h"
 #include "agent/lineage.h"
+#include "agent/recovery.h"
 #include "config/config.h"
 #include "core/clock.h"
 #include "core/result.h"
@@ -26,7 +27,8 @@ std::filesystem::path pin_directory(const config::Config& config);
 class Foundation {
  public:
   // Lock and journal before anything else is read; then what the kernel holds is compared with it, before
-  // anything is written to either. `clock` must outlive this.
+  // anything is written to either. A kernel that was promised more than the disk remembers is
+  // errc::disk_went_back, unless a recovery bundle makes up for it. `clock` must outlive this.
   static Result<std::unique_ptr<Foundation>> open(const config::Config& config, const Clock& clock);
 
   Foundation(const Foundation&) = delete;
@@ -36,11 +38,12 @@ class Foundation {
   Lineage lineage;
   std::unique_ptr<dataplane::Plane> plane;
   std::optional<dataplane::Generations> generations;
-  // What the kernel served when this agent came: counter slots of its ports, serial (0 for none), open or
+  // What the kernel served when this agent came: counter slots of its ports, serial and fences, open or
   // closed.
   std::map<IfIndex, std::uint16_t> kernel_slots;
-  Serial kernel_serial;
+  KernelPromise kernel;
   bool kernel_open = false;
+  bool recovered = false;  // by the recovery bundle
   std::optional<wire::SecretKey> key;
   std::optional<ledger::Stream> stream;
   std::unique_ptr<dataplane::Netdev> netdev;
@@ -49,7 +52,10 @@ class Foundation {
   Foundation() = default;
   Result<> open_disk(const config::Config& config);
   Result<> open_kernel(const config::Config& config);
-  Result<> compare_tables();
+  Result<> read_kernel();
+  Result<> compare();
+  Result<> open_stream(const config::Config& config, const Clock& clock, ledger::Continuity continuity);
+  Result<> recover(const config::Config& config, const Clock& clock, Error went_back);
 };
 
 }  // namespace postern::agent

@@ -13,6 +13,7 @@ namespace postern::agent {
 namespace {
 
 constexpr unsigned kChecksBetweenRetries = 6;
+constexpr std::uint64_t kRollbackRetry_ns = 60'000'000'000;
 
 PortSlots slots_in_kernel(const Foundation& base, const config::Config& config) {
   std::map<std::string, std::uint16_t> held;
@@ -75,10 +76,7 @@ Result<> Gateway::bring_up() {
   Result<> forwarding = dataplane::enable_forwarding();
   if (!forwarding) return forwarding;
 
-  if (base_->lineage.authority.adopted) {
-    Result<dataplane::SwapReport> swap = redo(config_, interfaces_);
-    if (!swap && swap.error().code == errc::disk_went_back) return pass_on(std::move(swap));
-  }
+  settle_authority();
   Result<bool> attached = interfaces_.attach(Which::all, config_.generic_xdp);
   if (!attached) return pass_on(std::move(attached));
   for (const InterfaceState& state : interfaces_.states())
@@ -88,16 +86,66 @@ Result<> Gateway::bring_up() {
   return {};
 }
 
-Result<dataplane::SwapReport> Gateway::apply(std::string_view file) {
-  Result<dataplane::SwapReport> swap = adoption_.apply(file, site_of(config_, interfaces_), config_.root);
+// What the journal left open: a trial that nobody confirmed, a recovery that an operator asked for.
+void Gateway::settle_authority() {
+  if (base_->recovered) log_->warn("recovered: the bundle's snapshot makes up for what the disk had lost");
+  if (adoption_.on_trial()) {
+    // It logs its outcome itself.
+    [[maybe_unused]] const Result<dataplane::SwapReport> back = roll_back(ledger::RevertCause::restart);
+  }
+  [[maybe_unused]] const Result<dataplane::SwapReport> again = redo(config_, interfaces_);
+  const StateDirectory state{config_.state};
+  const Result<std::optional<std::string>> bundle = read_recovery_bundle(state);
+  if (!bundle) log_->error("recovery: {}", bundle.error().message());
+  if (!bundle || !*bundle) return;
+  [[maybe_unused]] const Result<dataplane::SwapReport> swap = apply(**bundle, {std::nullopt, true});
+  if (const Result<> removed = remove_recovery_bundle(state); !removed)
+    log_->error("recovery: {}", removed.error().message());
+}
+
+Result<dataplane::SwapReport> Gateway::apply(std::string_view text, const ApplyOrder& order) {
+  const char* const what = order.recovery ? "recovery" : "apply";
+  Result<dataplane::SwapReport> swap =
+      adoption_.apply(text, site_of(config_, interfaces_), config_.root, order);
   if (swap) {
     note(*swap);
-    log_->info("apply: serial {} is active as generation {}", adoption_.served()->serial.value,
-               swap->generation.value);
+    log_->info("{}: serial {} is active as generation {}{}", what, adoption_.served()->serial.value,
+               swap->generation.value, adoption_.on_trial() ? ", on trial" : "");
   } else {
-    log_->warn("apply: {}", swap.error().message());
+    log_->warn("{}: {}", what, swap.error().message());
   }
   return swap;
+}
+
+Result<> Gateway::confirm() {
+  Result<> confirmed = adoption_.confirm();
+  if (confirmed)
+    log_->info("confirm: serial {} stays", adoption_.served()->serial.value);
+  else
+    log_->warn("confirm: {}", confirmed.error().message());
+  return confirmed;
+}
+
+Result<dataplane::SwapReport> Gateway::roll_back(ledger::RevertCause cause) {
+  Result<dataplane::SwapReport> swap = adoption_.roll_back(site_of(config_, interfaces_), cause);
+  if (swap) {
+    note(*swap);
+    log_->warn("rollback ({}): serial {} is served again as generation {}", ledger::word_of(cause),
+               adoption_.served()->serial.value, swap->generation.value);
+  } else {
+    log_->error("rollback ({}): {}", ledger::word_of(cause), swap.error().message());
+  }
+  return swap;
+}
+
+Result<> Gateway::see_timestamp(std::string_view file) {
+  Result<> seen = adoption_.see_timestamp(file);
+  if (!seen) log_->warn("timestamp: {}", seen.error().message());
+  return seen;
+}
+
+Standing Gateway::standing() const {
+  return standing_of(base_->lineage.authority, config_.timestamp_max_age_s, clock_->now_utc());
 }
 
 Result<dataplane::SwapReport> Gateway::redo(const config::Config& config, const Interfaces& interfaces) {
@@ -177,9 +225,17 @@ void Gateway::links_changed(const std::vector<std::string>& names) {
 }
 
 void Gateway::tick() {
+  if (adoption_.trial_is_over() && clock_->monotonic_ns() >= next_rollback_try_ns_) {
+    next_rollback_try_ns_ = clock_->monotonic_ns() + kRollbackRetry_ns;
+    [[maybe_unused]] const Result<dataplane::SwapReport> back = roll_back(ledger::RevertCause::timeout);
+  }
   const std::optional<Served>& served = adoption_.served();
-  if (adoption_.is_in_force() && served->changes_at && *served->changes_at <= clock_->now_utc())
-    redo_or_alarm("a time of validity passed");
+  if (adoption_.is_in_force()) {
+    const UtcSeconds now = adoption_.now();
+    if (served->changes_at && *served->changes_at <= now) redo_or_alarm("a time of validity passed");
+    if (now.value + authority::kClockTolerance_s < served->judged_at.value)
+      redo_or_alarm("the clock was set back");
+  }
   log_change(*log_, alarms_.update(health().problems));
 }
 
@@ -254,8 +310,10 @@ void Gateway::add_authority_problems(std::vector<std::string>& problems) const {
     problems.push_back("serial " + std::to_string(adopted->serial.value) +
                        " is adopted but not in force: " + adoption_.obstacle());
   }
+  for (std::string& problem : problems_of(standing(), base_->lineage.authority, clock_->now_utc()))
+    problems.push_back(std::move(problem));
   const std::optional<Served>& served = adoption_.served();
-  if (served && served->expires <= clock_->now_utc()) {
+  if (served && served->expires <= adoption_.now()) {
     problems.push_back("the snapshot expired at " + utc_text(served->expires) +
                        (served->on_expiry == authority::OnExpiry::close ? ", the gateway is closed"
                                                                         : ", it is still enforced") +

@@ -16,6 +16,7 @@
 #include "agent/interfaces.h"
 #include "agent/journal_compaction.h"
 #include "agent/neighbours.h"
+#include "agent/standing.h"
 #include "config/config.h"
 #include "observe/health.h"
 
@@ -29,7 +30,12 @@ class Gateway {
   static Result<std::unique_ptr<Gateway>> start(config::Config config, std::filesystem::path config_file,
                                                 const Clock& clock, spdlog::logger& log);
 
-  Result<dataplane::SwapReport> apply(std::string_view file);
+  Result<dataplane::SwapReport> apply(std::string_view text, const ApplyOrder& order);
+  // Keeps the snapshot that is on trial.
+  Result<> confirm();
+  // Back to the snapshot before the adopted one.
+  Result<dataplane::SwapReport> roll_back(ledger::RevertCause cause);
+  Result<> see_timestamp(std::string_view file);
   // Reads the config again and attaches again what was taken off. A config that is refused changes nothing.
   Result<bool> reload();
   // Links of these names may have changed.
@@ -52,6 +58,7 @@ class Gateway {
   dataplane::Netdev& netdev() { return *base_->netdev; }
   Neighbours& neighbours() { return neighbours_; }
   bool backstop_intact() const { return backstop_intact_; }
+  Standing standing() const;
   // What the last start, apply, reload or link change did to the kernel's tables.
   const dataplane::SwapReport& last_swap() const { return last_swap_; }
 
@@ -64,6 +71,7 @@ class Gateway {
   void compact_when_due();
   void note(const dataplane::SwapReport& swap);
   Result<> install(const dataplane::BackstopRules& rules);
+  void settle_authority();
   void add_authority_problems(std::vector<std::string>& problems) const;
 
   std::unique_ptr<Foundation> base_;
@@ -79,6 +87,7 @@ class Gateway {
   dataplane::SwapReport last_swap_;
   bool backstop_intact_ = false;
   unsigned checks_until_retry_ = 0;
+  std::uint64_t next_rollback_try_ns_ = 0;
 };
 
 }  // namespace postern::agent

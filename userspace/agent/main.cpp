@@ -12,6 +12,7 @@
 #include "agent/options.h"
 #include "config/config.h"
 #include "core/clock.h"
+#include "core/secrecy.h"
 
 namespace {
 
@@ -41,7 +42,8 @@ int main(int argc, char** argv) {
   log.set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %v", spdlog::pattern_time_type::utc);
   log.set_level(spdlog::level::from_str(options.log_level));
   const SystemClock clock;
-  const Result<> done = serve(options, clock, log);
+  Result<> done = forbid_memory_dumps();
+  if (done) done = serve(options, clock, log);
   if (done) return 0;
   log.critical("{}", done.error().message());
   return exit_code(done.error().code.kind);

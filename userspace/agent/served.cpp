@@ -38,7 +38,7 @@ std::vector<IpAddress> active_remotes(const dataplane::Tables& tables) {
 
 }  // namespace
 
-Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled) {
+Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled, UtcSeconds judged_at) {
   const authority::Snapshot& snapshot = candidate.snapshot;
   Served served;
   served.serial = snapshot.serial;
@@ -54,6 +54,7 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled&& com
   served.tables = sizes(compiled.tables);
   served.remotes = active_remotes(compiled.tables);
   served.legend = std::move(compiled.legend);
+  served.judged_at = judged_at;
   served.changes_at = compiled.changes_at;
   return served;
 }

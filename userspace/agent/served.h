@@ -33,9 +33,10 @@ struct Served {
 
   dataplane::Legend legend;
   std::vector<IpAddress> remotes;  // tunnel addresses of active peers
+  UtcSeconds judged_at;            // the time by which validity was judged
   std::optional<UtcSeconds> changes_at;
 };
 
-Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled);
+Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled, UtcSeconds judged_at);
 
 }  // namespace postern::agent

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "core/utc.h"
+#include "agent/authority_report.h"
 #include "dataplane/counters.h"
 
 namespace postern::agent {
@@ -15,25 +15,6 @@ constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
 Json number(std::uint64_t value) {
   return Json(static_cast<std::int64_t>(value));
-}
-
-Json snapshot_json(const Gateway& gateway) {
-  const std::optional<authority::Adopted>& adopted = gateway.foundation().lineage.authority.adopted;
-  if (!adopted) return nullptr;
-  Json json = Json::object({{"serial", number(adopted->serial.value)},
-                            {"hash", to_hex(adopted->hash)},
-                            {"issued", nullptr},
-                            {"expires", nullptr},
-                            {"on_expiry", nullptr},
-                            {"expired", false},
-                            {"state", gateway.adoption().is_in_force() ? "active" : "adopted"}});
-  const std::optional<Served>& served = gateway.adoption().served();
-  if (!served || served->hash != adopted->hash) return json;
-  json.set("issued", utc_text(served->issued));
-  json.set("expires", utc_text(served->expires));
-  json.set("on_expiry", served->on_expiry == authority::OnExpiry::close ? "close" : "hold");
-  json.set("expired", served->expires <= gateway.clock().now_utc());
-  return json;
 }
 
 Json interfaces_json(const Interfaces& interfaces) {
@@ -96,7 +77,8 @@ wire::Json status_report(const Gateway& gateway, const observe::Health& health,
        {"ready", health.ready},
        {"live", true},
        {"problems", std::move(problems)},
-       {"snapshot", snapshot_json(gateway)},
+       {"snapshot", snapshot_report(gateway)},
+       {"authority", authority_report(gateway)},
        {"generation", number(gateway.foundation().generations->active().value)},
        {"open", served ? served->open : gateway.foundation().kernel_open},
        {"interfaces", interfaces_json(gateway.interfaces())},
@@ -126,12 +108,22 @@ observe::Observation observation(const Gateway& gateway) {
   if (const auto incidents = dataplane::read_incidents(*base.plane)) seen.incidents = *incidents;
 
   if (base.lineage.authority.adopted) seen.adopted_serial = base.lineage.authority.adopted->serial;
-  seen.active_serial = base.kernel_serial;
+  seen.active_serial = base.kernel.serial;
   if (const std::optional<Served>& served = gateway.adoption().served()) {
     seen.active_serial = served->serial;
     seen.expires = served->expires;
     seen.tables = served->tables;
     seen.peers = served->peers_by_state;
+  }
+  const Standing standing = gateway.standing();
+  seen.clock_suspect = standing.clock != authority::ClockVerdict::plausible;
+  seen.authority_conflict = standing.in_conflict;
+  seen.authority_frozen = standing.frozen;
+  seen.authority_on_trial = standing.unconfirmed_until.has_value();
+  seen.authority_reverted = standing.refused.has_value();
+  if (const auto& timestamp = base.lineage.authority.timestamp) {
+    seen.announced_serial = timestamp->id.serial;
+    seen.timestamp_expires = timestamp->expires;
   }
   seen.generation = base.generations->active();
   if (const Result<unsigned> alive = base.generations->alive()) seen.generations_alive = *alive;

@@ -15,7 +15,7 @@ std::string number(Serial serial) {
   return std::to_string(serial.value);
 }
 
-Result<> check_place_in_history(const Candidate& candidate, const Adopted& adopted) {
+Result<> check_rises(const Candidate& candidate, const Adopted& adopted) {
   const Serial serial = candidate.snapshot.serial;
   if (serial < adopted.serial) {
     return fail(errc::rollback, "serial " + number(serial) + " is older than the adopted " +
@@ -28,6 +28,27 @@ Result<> check_place_in_history(const Candidate& candidate, const Adopted& adopt
                                         to_hex(candidate.hash) +
                                         "; find out who signed both, then sign a higher serial");
   }
+  return {};
+}
+
+std::uint64_t highest_step(const std::optional<Adopted>& adopted) {
+  return adopted ? adopted->serial.value + kMaxSerialStep : kMaxFirstSerial;
+}
+
+Result<> check_step(const Candidate& candidate, const std::optional<Adopted>& adopted,
+                    std::uint64_t highest) {
+  const Serial serial = candidate.snapshot.serial;
+  if (serial.value <= highest) return {};
+  return fail(
+      errc::fast_forward,
+      "serial " + number(serial) + " is too far ahead: " +
+          (adopted ? "adopted is " + number(adopted->serial) : std::string("nothing is adopted yet")) +
+          ", the highest that may follow is " + std::to_string(highest) +
+          "; sign it under a lower serial, or bring it in with `postern authority recover`");
+}
+
+Result<> check_chained(const Candidate& candidate, const Adopted& adopted) {
+  const Serial serial = candidate.snapshot.serial;
   if (serial == adopted.serial.next() && candidate.snapshot.prev != adopted.hash) {
     return fail(errc::history, "prev is " + to_hex(candidate.snapshot.prev) +
                                    ", expected the hash of serial " + number(adopted.serial) + ", " +
@@ -69,6 +90,17 @@ Result<> check_floors(const Candidate& candidate, const Adopted& adopted) {
   return {};
 }
 
+Result<> check_valid(const Candidate& candidate, UtcSeconds now) {
+  if (now < candidate.snapshot.expires) return {};
+  return fail(errc::expired, "serial " + number(candidate.snapshot.serial) + " expired at " +
+                                 utc_text(candidate.snapshot.expires) + ", it is " + utc_text(now) +
+                                 " now; sign a newer one, or set the clock right");
+}
+
+bool is_same(const Candidate& candidate, const std::optional<Adopted>& adopted) {
+  return adopted && candidate.snapshot.serial == adopted->serial && candidate.hash == adopted->hash;
+}
+
 }  // namespace
 
 Result<Candidate> verify_snapshot(std::string_view file, const Root& trusted, std::string_view mesh) {
@@ -96,21 +128,32 @@ Result<Candidate> verify_snapshot(std::string_view file, const Root& trusted, st
   return out;
 }
 
+Result<> may_succeed(const Candidate& candidate, const std::optional<Adopted>& adopted) {
+  if (is_same(candidate, adopted)) return {};
+  Result<> allowed;
+  if (adopted) allowed = check_rises(candidate, *adopted);
+  if (allowed) allowed = check_step(candidate, adopted, highest_step(adopted));
+  if (allowed && adopted) allowed = check_chained(candidate, *adopted);
+  if (allowed) allowed = check_root(candidate, adopted);
+  if (allowed && adopted) allowed = check_floors(candidate, *adopted);
+  return allowed;
+}
+
 Result<> may_adopt(const Candidate& candidate, const std::optional<Adopted>& adopted, UtcSeconds now) {
-  if (adopted) {
-    if (candidate.snapshot.serial == adopted->serial && candidate.hash == adopted->hash) return {};
-    if (Result<> placed = check_place_in_history(candidate, *adopted); !placed) return placed;
-  }
-  if (Result<> rooted = check_root(candidate, adopted); !rooted) return rooted;
-  if (adopted) {
-    if (Result<> kept = check_floors(candidate, *adopted); !kept) return kept;
-  }
-  if (candidate.snapshot.expires <= now) {
-    return fail(errc::expired, "serial " + number(candidate.snapshot.serial) + " expired at " +
-                                   utc_text(candidate.snapshot.expires) + ", it is " + utc_text(now) +
-                                   " now; sign a newer one, or set the clock right");
-  }
-  return {};
+  if (is_same(candidate, adopted)) return {};
+  Result<> allowed = may_succeed(candidate, adopted);
+  if (allowed) allowed = check_valid(candidate, now);
+  return allowed;
+}
+
+Result<> may_recover(const Candidate& candidate, const std::optional<Adopted>& adopted, UtcSeconds now) {
+  Result<> allowed;
+  if (adopted) allowed = check_rises(candidate, *adopted);
+  if (allowed) allowed = check_step(candidate, adopted, std::max(highest_step(adopted), kMaxFirstSerial));
+  if (allowed) allowed = check_root(candidate, adopted);
+  if (allowed && adopted) allowed = check_floors(candidate, *adopted);
+  if (allowed) allowed = check_valid(candidate, now);
+  return allowed;
 }
 
 }  // namespace postern::authority

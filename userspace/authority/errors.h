@@ -21,6 +21,12 @@ inline constexpr ErrorCode equivocation{"snapshot.equivocation", ErrorKind::auth
 inline constexpr ErrorCode expired{"snapshot.expired", ErrorKind::authority};
 inline constexpr ErrorCode root_change{"snapshot.root_change", ErrorKind::authority};
 inline constexpr ErrorCode floor_fell{"snapshot.floor_fell", ErrorKind::authority};
+inline constexpr ErrorCode fast_forward{"snapshot.fast_forward", ErrorKind::authority};
+inline constexpr ErrorCode conflict{"snapshot.conflict", ErrorKind::authority};  // blocked by equivocation
+inline constexpr ErrorCode refused{"snapshot.refused", ErrorKind::authority};    // was rolled back
+inline constexpr ErrorCode rollback_refused{"rollback.refused", ErrorKind::authority};
+inline constexpr ErrorCode timestamp_expired{"timestamp.expired", ErrorKind::authority};
+inline constexpr ErrorCode timestamp_rollback{"timestamp.rollback", ErrorKind::authority};
 inline constexpr ErrorCode bundle{"bundle.malformed", ErrorKind::authority};
 inline constexpr ErrorCode bad_root{"root.invalid", ErrorKind::authority};
 inline constexpr ErrorCode policy{"policy.invalid", ErrorKind::config};

@@ -6,6 +6,7 @@
 #include "authority/adoption_rules.h"
 #include "authority/envelope.h"
 #include "authority/snapshot_codec.h"
+#include "cli/authority_conflict.h"
 #include "cli/command.h"
 #include "cli/errors.h"
 #include "cli/snapshot_summary.h"
@@ -229,10 +230,20 @@ void add_show(CLI::App& authority, Command& chosen) {
   CLI::App* command =
       authority.add_subcommand("show", "Put a snapshot into words; with --json print its payload");
   auto path = std::make_shared<std::string>();
-  command->add_option("FILE", *path, "The snapshot; its signatures are not checked")
-      ->required()
-      ->type_name("");
-  command->callback([&chosen, path] { chosen = [path](const Globals&) { return show(*path); }; });
+  auto conflict = std::make_shared<bool>(false);
+  auto* file =
+      command->add_option("FILE", *path, "The snapshot; its signatures are not checked")->type_name("");
+  auto* flag = command
+                   ->add_flag("--conflict", *conflict,
+                              "Instead of a file: the two snapshots of one serial that the running gateway "
+                              "has seen")
+                   ->excludes(file);
+  command->callback([&chosen, path, conflict, file, flag] {
+    if (file->count() + flag->count() == 0) throw CLI::RequiredError("FILE");
+    chosen = [path, conflict](const Globals& globals) {
+      return *conflict ? show_conflict(globals) : show(*path);
+    };
+  });
 }
 
 }  // namespace
@@ -246,6 +257,7 @@ void add_authority(CLI::App& app, Command& chosen) {
   add_sign(*authority, chosen);
   add_verify(*authority, chosen);
   add_show(*authority, chosen);
+  add_authority_recover(*authority, chosen);
 }
 
 }  // namespace postern::cli

@@ -41,11 +41,14 @@ void add_keygen(CLI::App& app, Command& chosen);
 void add_config(CLI::App& app, Command& chosen);
 void add_authority(CLI::App& app, Command& chosen);
 void add_authority_compile(CLI::App& authority, Command& chosen);
+void add_authority_recover(CLI::App& authority, Command& chosen);
 void add_status(CLI::App& app, Command& chosen);
 void add_peers(CLI::App& app, Command& chosen);
 void add_owners(CLI::App& app, Command& chosen);
 void add_drops(CLI::App& app, Command& chosen);
 void add_apply(CLI::App& app, Command& chosen);
+void add_confirm(CLI::App& app, Command& chosen);
+void add_rollback(CLI::App& app, Command& chosen);
 void add_reload(CLI::App& app, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 

@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/errors.h"
 #include "cli/usage.h"
+#include "core/secrecy.h"
 
 namespace postern::cli {
 namespace {
@@ -79,6 +80,8 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_owners(app, chosen);
   add_drops(app, chosen);
   add_apply(app, chosen);
+  add_confirm(app, chosen);
+  add_rollback(app, chosen);
   add_reload(app, chosen);
   add_completion(app, chosen);
 }
@@ -118,6 +121,8 @@ int run(int argc, char** argv) {
     if (error.get_exit_code() == 0) return finish("", app.exit(error));
     return report(refuse(errc::usage, usage_text(error, app, argc, argv)), asks_for_json(argc, argv));
   }
+  if (const Result<> secret = forbid_memory_dumps(); !secret)
+    return report(refuse(secret.error()), globals.json);
   return report(chosen(globals), globals.json);
 }
 

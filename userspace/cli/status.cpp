@@ -42,6 +42,17 @@ std::string snapshot_lines(const Reply& snapshot, UtcSeconds now) {
   return out;
 }
 
+std::string authority_line(const Reply& authority) {
+  const Reply root = authority.at("root");
+  std::string out = "root of " + root.text("threshold") + " of " + count_words(root.count("keys"), "key");
+  if (authority.has("timestamp")) {
+    const Reply timestamp = authority.at("timestamp");
+    out += "; serial " + timestamp.text("serial") + " vouched for until " + timestamp.text("expires");
+  }
+  if (authority.has("rollback_to")) out += "; a rollback leads to serial " + authority.text("rollback_to");
+  return line("authority", out);
+}
+
 std::string journal_lines(const Reply& journal) {
   std::string out =
       line("journal", "head " + journal.text("head") + ", segment " + journal.text("segment") + ", " +
@@ -84,6 +95,7 @@ std::string page(const Reply& status, UtcSeconds now) {
     out += "  ! " + problem.text() + "\n";
   out += status.has("snapshot") ? snapshot_lines(status.at("snapshot"), now)
                                 : line("snapshot", "none adopted yet; `postern apply FILE` brings the first");
+  if (status.has("authority")) out += authority_line(status.at("authority"));
   out += line("generation",
               status.text("generation") +
                   (status.flag("open") ? ", open" : ", closed: nothing passes between mesh and site"));

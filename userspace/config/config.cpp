@@ -14,6 +14,8 @@ namespace postern::config {
 namespace {
 
 constexpr std::size_t kMaxInterfaceName = 15;
+constexpr std::uint64_t kMinTimestampAge_s = 1;
+constexpr std::uint64_t kMaxTimestampAge_s = std::uint64_t{366} * 86'400;
 constexpr std::size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 template <class Text>
@@ -62,6 +64,15 @@ void read_tunnel(YamlMap& map, Config& into) {
     into.tunnel_port = static_cast<std::uint16_t>(tunnel.integer(*port, 1, 65535));
   if (const YamlNode* clamp = tunnel.optional("clamp_mss")) into.clamp_mss = tunnel.flag(*clamp);
   if (Result<> done = tunnel.finish(); !done) map.adopt(std::move(done).error());
+}
+
+void read_authority(YamlMap& map, Config& into) {
+  const YamlNode* node = map.optional("authority");
+  if (node == nullptr) return;
+  YamlMap authority(*node, map.origin(), "authority");
+  into.timestamp_max_age_s = static_cast<std::int64_t>(
+      authority.integer(authority.required("timestamp_max_age_s"), kMinTimestampAge_s, kMaxTimestampAge_s));
+  if (Result<> done = authority.finish(); !done) map.adopt(std::move(done).error());
 }
 
 void read_xdp(YamlMap& map, bool& generic) {
@@ -141,6 +152,7 @@ Result<Config> parse_config(std::string_view yaml, std::string_view origin) {
   read_http(map, out.http);
   read_path(map, "root", out.root);
   read_tunnel(map, out);
+  read_authority(map, out);
   read_xdp(map, out.generic_xdp);
   read_interfaces(map, out.interfaces);
   if (map.ok() && out.socket.native().size() > kMaxSocketPath) {

@@ -38,9 +38,10 @@ struct Config {
   std::optional<Endpoint> http = Endpoint{*IpAddress::parse("127.0.0.1"), 9479};  // none: `http: off`
   std::filesystem::path root = "/etc/postern/root.json";  // trust anchor, for the first adoption only
   std::uint16_t tunnel_port = 4789;
-  bool clamp_mss = true;              // TCP segment sizes are lowered to what fits the tunnel
-  bool generic_xdp = false;           // allow the slow mode where the driver has no native XDP
-  std::vector<Interface> interfaces;  // at least one of each role, names unique
+  std::int64_t timestamp_max_age_s = 0;  // `authority: timestamp_max_age_s`; 0: no timestamps are demanded
+  bool clamp_mss = true;                 // TCP segment sizes are lowered to what fits the tunnel
+  bool generic_xdp = false;              // allow the slow mode where the driver has no native XDP
+  std::vector<Interface> interfaces;     // at least one of each role, names unique
 
   friend bool operator==(const Config&, const Config&) = default;
 };

@@ -98,12 +98,12 @@ Legend legend_of(const authority::Snapshot& snapshot, const SnapshotIndex& index
   return legend;
 }
 
-Result<std::map<ResourceNumber, Epoch>> floors_of(const authority::Snapshot& snapshot,
-                                                  const SnapshotIndex& index) {
+// The floor of a resource that was removed stays in the document for good, but names no number any more.
+std::map<ResourceNumber, Epoch> floors_of(const authority::Snapshot& snapshot, const SnapshotIndex& index) {
   std::map<ResourceNumber, Epoch> out;
   for (const authority::EpochFloor& floor : snapshot.epoch_floors) {
     const auto resource = index.resource(floor.resource, "an epoch floor");
-    if (!resource) return fail(resource.error().code, resource.error().context);
+    if (!resource) continue;
     Epoch& kept = out[(*resource)->number];
     kept = std::max(kept, floor.epoch);
   }
@@ -136,9 +136,7 @@ Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site) 
   if (done) done = compile_policy(snapshot, *index, out.tables);
   if (done) done = check_capacity(out.tables);
   if (!done) return pass_on(std::move(done));
-  Result<std::map<ResourceNumber, Epoch>> floors = floors_of(snapshot, *index);
-  if (!floors) return pass_on(std::move(floors));
-  out.floors = std::move(*floors);
+  out.floors = floors_of(snapshot, *index);
   out.legend = legend_of(snapshot, *index, site);
   return out;
 }

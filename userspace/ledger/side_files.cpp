@@ -53,7 +53,9 @@ Result<> put_side_file(Directory& directory, std::string_view name, std::string_
 
 Result<std::string> get_side_file(const Directory& directory, std::string_view name,
                                   std::size_t limit_bytes) {
-  if (Result<> good = check_name(name); !good) return pass_on(std::move(good));
+  const std::string_view finished =
+      name.ends_with(kUnfinished) ? name.substr(0, name.size() - kUnfinished.size()) : name;
+  if (Result<> good = check_name(finished); !good) return pass_on(std::move(good));
   Result<std::unique_ptr<File>> file = open_checked(directory, name, Access::read);
   if (!file) return pass_on(std::move(file));
   const Io<FileFacts> facts = (*file)->facts();

@@ -14,6 +14,7 @@ namespace postern::ledger {
 
 // Whole or not there, and durable on return. Replaces a file of that name.
 Result<> put_side_file(Directory& directory, std::string_view name, std::string_view content);
+// With ".tmp" after the name: what a killed attempt at writing that file has left.
 Result<std::string> get_side_file(const Directory& directory, std::string_view name, std::size_t limit_bytes);
 // Names that start with `prefix`, sorted; unfinished ones are left out.
 Result<std::vector<std::string>> list_side_files(const Directory& directory, std::string_view prefix);

@@ -11,7 +11,7 @@ Stream::Stream(Journal& journal, const wire::SecretKey& key, const Clock& clock,
     : journal_(&journal), key_(&key), clock_(&clock), mesh_(std::move(mesh)) {}
 
 Result<Stream> Stream::open(Journal& journal, const wire::SecretKey& key, const Clock& clock,
-                            std::string mesh, const std::vector<Event>& own) {
+                            std::string mesh, const std::vector<Event>& own, Continuity continuity) {
   Stream stream(journal, key, clock, std::move(mesh));
   const Event* last = nullptr;
   for (const Event& event : own) {
@@ -31,15 +31,23 @@ Result<Stream> Stream::open(Journal& journal, const wire::SecretKey& key, const 
     }
     last = &event;
   }
+  wire::Json predecessor = nullptr;
   if (last != nullptr) {
-    stream.id_ = last->stream;
-    stream.seq_ = last->seq;
     // Ed25519 is deterministic: sealing it again gives the journaled bytes.
-    stream.prev_ = event_hash(seal_event(*last, key));
-    return stream;
+    const Hash256 head = event_hash(seal_event(*last, key));
+    if (continuity == Continuity::proven) {
+      stream.id_ = last->stream;
+      stream.seq_ = last->seq;
+      stream.prev_ = head;
+      return stream;
+    }
+    predecessor = wire::Json::object({{"head", to_hex(head)},
+                                      {"seq", wire::Json::decimal(last->seq.value)},
+                                      {"stream", to_hex(last->stream)}});
   }
   stream.id_ = wire::random_id();
-  const std::vector<Draft> opened = {{"StreamOpened", wire::Json::object({{"predecessor", nullptr}})}};
+  const std::vector<Draft> opened = {
+      {"StreamOpened", wire::Json::object({{"predecessor", std::move(predecessor)}})}};
   if (Result<> written = stream.write(opened); !written) return pass_on(std::move(written));
   return stream;
 }

@@ -18,12 +18,17 @@ struct Draft {
   wire::Json body;
 };
 
+// Whether the journal is known to hold all that this node ever told others or its kernel.
+enum class Continuity { proven, lost };
+
 class Stream {
  public:
   // `journal`, `key` and `clock` must outlive this. `own` are this journal's events so far, in order. Opens a
-  // new stream (random id, StreamOpened as its first event) when there is none yet.
+  // new stream (random id, StreamOpened as its first event) when there is none yet, or when continuity is
+  // lost: no (stream, seq) is ever used twice.
   static Result<Stream> open(Journal& journal, const wire::SecretKey& key, const Clock& clock,
-                             std::string mesh, const std::vector<Event>& own);
+                             std::string mesh, const std::vector<Event>& own,
+                             Continuity continuity = Continuity::proven);
 
   // Durable on return; all drafts in one batch.
   Result<> write(std::span<const Draft> drafts);

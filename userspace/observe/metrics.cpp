@@ -83,12 +83,29 @@ void authority(const Observation& seen, std::vector<MetricFamily>& out) {
   MetricFamily serial = gauge("postern_snapshot_serial", "Serial of the authority's snapshot, 0 for none.");
   add(serial, {{"state", "adopted"}}, seen.adopted_serial.value_or(Serial()).value);
   add(serial, {{"state", "active"}}, seen.active_serial.value_or(Serial()).value);
+  add(serial, {{"state", "announced"}}, seen.announced_serial.value_or(Serial()).value);
   out.push_back(std::move(serial));
   if (seen.expires) {
     out.push_back(single(gauge("postern_snapshot_expiry_timestamp_seconds",
                                "When the active snapshot expires, in seconds since 1970."),
                          seen.expires->value));
   }
+  if (seen.timestamp_expires) {
+    out.push_back(single(gauge("postern_timestamp_expiry_timestamp_seconds",
+                               "When the last signed timestamp expires, in seconds since 1970."),
+                         seen.timestamp_expires->value));
+  }
+  MetricFamily trouble =
+      gauge("postern_authority", "1 while the gateway is in this state with its authority.");
+  for (const auto& [state, holds] : {std::pair{"conflict", seen.authority_conflict},
+                                     {"frozen", seen.authority_frozen},
+                                     {"on_trial", seen.authority_on_trial},
+                                     {"reverted", seen.authority_reverted}})
+    add(trouble, {{"state", state}}, holds ? 1 : 0);
+  out.push_back(std::move(trouble));
+  out.push_back(single(gauge("postern_clock_suspect",
+                             "1 while the clock contradicts what is signed; nothing expires by it then."),
+                       seen.clock_suspect ? 1 : 0));
   out.push_back(
       by_label(gauge("postern_peers", "Peers of the active snapshot by state."), "state", seen.peers));
 

@@ -37,7 +37,14 @@ struct Observation {
 
   std::optional<Serial> adopted_serial;
   std::optional<Serial> active_serial;
+  std::optional<Serial> announced_serial;  // by the last timestamp
   std::optional<UtcSeconds> expires;
+  std::optional<UtcSeconds> timestamp_expires;
+  bool clock_suspect = false;
+  bool authority_conflict = false;
+  bool authority_frozen = false;
+  bool authority_on_trial = false;
+  bool authority_reverted = false;
   Generation generation;
   unsigned generations_alive = 0;
   std::vector<std::pair<std::string_view, std::uint64_t>> peers;  // by state

@@ -129,6 +129,37 @@ TEST_CASE("the next serial must chain to the adopted payload; a later one need n
   CHECK(h.may(unchained) == "ok");
 }
 
+TEST_CASE("a serial far ahead of the adopted one is refused, so that nobody can use up all numbers") {
+  const History h;
+  Snapshot ahead = h.next();
+  ahead.serial = Serial(h.snapshot.serial.value + kMaxSerialStep);
+  CHECK(h.may(ahead) == "ok");
+  ahead.serial = ahead.serial.next();
+  CHECK(h.may(ahead) == "snapshot.fast_forward");
+  ahead.serial = Serial((std::uint64_t{1} << 53) - 1);
+  CHECK(h.may(ahead) == "snapshot.fast_forward");
+  CHECK(outcome(may_adopt(h.candidate(ahead), std::nullopt, h.now())) == "snapshot.fast_forward");
+  CHECK(outcome(may_recover(h.candidate(ahead), h.adopted(), h.now())) == "snapshot.fast_forward");
+}
+
+TEST_CASE("a recovery leads over any gap and either side of a conflict, but never back") {
+  const History h;
+  const auto recover = [&h](const Snapshot& content, UtcSeconds now) {
+    return outcome(may_recover(h.candidate(content), h.adopted(), now));
+  };
+  Snapshot next = h.next();
+  next.prev.fill(1);
+  CHECK(recover(next, h.now()) == "ok");
+  next.serial = Serial(kMaxFirstSerial);
+  CHECK(recover(next, h.now()) == "ok");
+  CHECK(recover(next, h.snapshot.expires) == "snapshot.expired");
+  next.epoch_floors.clear();
+  CHECK(recover(next, h.now()) == "snapshot.floor_fell");
+  CHECK(recover(h.snapshot, h.now()) == "snapshot.equivocation");
+  next.serial = Serial(6);
+  CHECK(recover(next, h.now()) == "snapshot.rollback");
+}
+
 TEST_CASE("an expired snapshot is not adopted; the last second before still is") {
   const History h;
   const Candidate next = h.candidate(h.next());

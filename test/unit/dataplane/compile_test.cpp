@@ -293,10 +293,6 @@ TEST_CASE("names of nothing are refused, saying who uses them") {
     mesh.rules[0].to = "cache";
     named = "rule 1 (web to cache)";
   }
-  SUBCASE("a floor's resource") {
-    mesh.epoch_floors = {{"vip", Epoch(3)}};
-    named = "epoch floor";
-  }
   const Error error = refused(mesh);
   CHECK(error.code == code);
   CHECK(mentions(error, named));
@@ -311,7 +307,7 @@ TEST_CASE("a peer without an allotted id is refused") {
 TEST_CASE("the legend names the numbers, and floors go by resource number") {
   authority::Snapshot mesh = small_mesh();
   mesh.resources = {{"vip", ResourceNumber(4), {"east"}, {}, 10'000}};
-  mesh.epoch_floors = {{"vip", Epoch(3)}};
+  mesh.epoch_floors = {{"vip", Epoch(3)}, {"removed", Epoch(9)}};
   const Compiled out = compiled(mesh);
   CHECK(out.legend.peers.at(PeerId(11)) == "west");
   CHECK(out.legend.classes == std::vector<std::string>{"", "web", "db"});

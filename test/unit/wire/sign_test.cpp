@@ -28,6 +28,21 @@ TEST_CASE("a signature verifies for its own key, domain and bytes, and for nothi
   CHECK_FALSE(verify(key.public_key(), domain::snapshot, as_bytes("payload"), changed));
 }
 
+TEST_CASE("a signature of one kind of document never verifies as any other") {
+  const SecretKey key = SecretKey::generate();
+  constexpr std::string_view kDomains[] = {domain::snapshot, domain::timestamp, domain::revocation,
+                                           domain::event,    domain::beat,      domain::base,
+                                           domain::link};
+  for (const std::string_view made_as : kDomains) {
+    const Signature signature = key.sign(made_as, as_bytes("payload"));
+    for (const std::string_view taken_as : kDomains) {
+      CAPTURE(made_as);
+      CAPTURE(taken_as);
+      CHECK(verify(key.public_key(), taken_as, as_bytes("payload"), signature) == (made_as == taken_as));
+    }
+  }
+}
+
 TEST_CASE("what is signed is the domain, a zero byte and the bytes") {
   const SecretKey key = SecretKey::generate();
   const Signature signature = key.sign("d", as_bytes("x"));
