@@ -215,3 +215,7 @@ def test_an_expired_snapshot_follows_its_own_on_expiry(fresh_lab, on_expiry, ser
     until("it expires", lambda: gw.status()["snapshot"]["expired"], 10)
     until("what on_expiry says comes true", lambda: (lab.host_b.ping(A4, 1, wait=0.2) == 1) is served, 5)
     assert gw.status()["open"] is served
+    gw.kill()
+    gw.start(ready=False)
+    assert gw.status()["open"] is served, "a restart changes nothing about it"
+    assert (lab.host_b.ping(A4, 1, wait=0.2) == 1) is served

@@ -49,6 +49,8 @@ def test_equivocation_stops_adoption_until_an_operator_recovers(fresh_lab):
         assert gw.status()["snapshot"]["serial"] == 2 and gw.status()["authority"]["conflict"] is True
         assert problems(gw, "vouched for two snapshots of serial 2")
         assert metric(gw, 'postern_authority{state="conflict"}') == 1
+        code, body = gw.http("/healthz")
+        assert code == 200 and body.startswith("degraded\n") and "vouched for two snapshots" in body
         assert lab.host_b.ping(A4, 1) == 1, "what was adopted stays in force"
         shown = gw.cli("authority", "show", "--conflict").stdout
         sides = gw.ask("authority", "show", "--conflict")["conflict"]["sides"]

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever opens as an envelope seals to the same bytes; a trust anchor that is read is written the same.
+// Whatever opens as an envelope seals to the same bytes; a bundle and a trust anchor that are
+// read are written the same.
 #include <cstdlib>
 
+#include "authority/bundle.h"
 #include "authority/envelope.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -10,6 +12,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (const auto envelope = open_envelope(file)) {
     if (seal_envelope(envelope->signatures, envelope->payload) != file) std::abort();
     if (verify_threshold(*envelope, Root{1, {}}, postern::wire::domain::snapshot)) std::abort();
+  }
+  if (const auto entries = open_bundle(file)) {
+    if (seal_bundle(*entries) != file) std::abort();
   }
   if (const auto anchor = parse_trust_anchor(file)) {
     const std::string again = encode_trust_anchor(*anchor);

@@ -51,7 +51,7 @@ void add(AuthorityState& state, const AuthorityConfirmed& event) {
 }
 
 void add(AuthorityState& state, const AuthorityReverted& event) {
-  if (!is_adopted(state, event.id) || !state.previous) return;
+  if (!is_adopted(state, event.id) || !state.previous || state.reverted) return;
   state.unconfirmed_until.reset();
   state.reverted = true;
   state.active = false;

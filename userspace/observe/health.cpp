@@ -3,12 +3,12 @@
 
 namespace postern::observe {
 
-std::string health_text(const Health& health, bool good) {
-  if (good) return "ok\n";
-  std::string text;
+std::string health_text(const Health& health) {
+  if (health.problems.empty()) return health.ready ? "ok\n" : "not ready\n";
+  std::string text = health.ready ? "degraded\n" : "";
   for (const std::string& problem : health.problems)
     text += problem + "\n";
-  return text.empty() ? "not ready\n" : text;
+  return text;
 }
 
 }  // namespace postern::observe

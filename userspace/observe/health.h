@@ -12,7 +12,7 @@ struct Health {
   std::vector<std::string> problems;
 };
 
-// "ok\n", or one problem a line.
-std::string health_text(const Health& health, bool good);
+// "ok\n"; or one problem a line, after "degraded" when the gateway is ready none the less.
+std::string health_text(const Health& health);
 
 }  // namespace postern::observe

@@ -83,7 +83,7 @@ class HttpThread final : public HttpServer {
     }
     const bool good = only_live || report->health.ready;
     response.status = good ? kOk : kUnavailable;
-    response.set_content(health_text(report->health, good), "text/plain");
+    response.set_content(only_live ? "ok\n" : health_text(report->health), "text/plain");
   }
 
   void status(httplib::Response& response) {

@@ -65,7 +65,7 @@ std::shared_ptr<const Report> report(bool ready, std::uint64_t made_ns) {
   auto made = std::make_shared<Report>();
   made->made_monotonic_ns = made_ns;
   made->health.ready = ready;
-  made->health.problems = {"interface eth0 is down", "no snapshot"};
+  if (!ready) made->health.problems = {"interface eth0 is down", "no snapshot"};
   made->status_json = "{\"schema\":\"postern/status/v1\"}";
   return made;
 }
@@ -84,6 +84,11 @@ TEST_CASE("health over HTTP tells ready, not ready with its problems, and a loop
   publication.publish(report(false, 0));
   CHECK(answers(get(port, "/healthz"), 503, "interface eth0 is down\nno snapshot\n"));
   CHECK(answers(get(port, "/healthz?check=live"), 200, "ok\n"));
+
+  auto degraded = std::make_shared<Report>(*report(false, 0));
+  degraded->health.ready = true;
+  publication.publish(degraded);
+  CHECK(answers(get(port, "/healthz"), 200, "degraded\ninterface eth0 is down\nno snapshot\n"));
 
   publication.publish(report(true, 0));
   CHECK(answers(get(port, "/healthz"), 200, "ok\n"));

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -64,16 +66,22 @@ Inverted seed_of(Inverted text) {
 
 std::size_t copies_within(ByteView memory, const Inverted& secret) {
   std::size_t copies = 0;
-  for (auto at = memory.begin();; ++at) {
-    at = std::search(
-        at, memory.end(), secret.begin(), secret.end(),
-        [](std::uint8_t here, std::uint8_t wanted) { return here == static_cast<std::uint8_t>(~wanted); });
-    if (at == memory.end()) return copies;
-    ++copies;
+  const std::uint8_t* at = memory.data();
+  const std::uint8_t* const end = at + memory.size() - std::min(memory.size(), secret.size() - 1);
+  while (at < end) {
+    at = static_cast<const std::uint8_t*>(
+        std::memchr(at, static_cast<std::uint8_t>(~secret.front()), static_cast<std::size_t>(end - at)));
+    if (at == nullptr) break;
+    std::size_t same = 1;
+    while (same < secret.size() && at[same] == static_cast<std::uint8_t>(~secret[same]))
+      ++same;
+    if (same == secret.size()) ++copies;
+    ++at;
   }
+  return copies;
 }
 
-// Of all readable memory of this process.
+// Of all anonymous, writable memory of this process.
 std::size_t copies_in_memory(const Inverted& secret) {
   std::ifstream maps("/proc/self/maps");
   const UniqueFd memory(::open("/proc/self/mem", O_RDONLY | O_CLOEXEC));
@@ -86,6 +94,7 @@ std::size_t copies_in_memory(const Inverted& secret) {
     std::array<char, 5> rights{};
     if (std::sscanf(line.c_str(), "%lx-%lx %4s", &begin, &end, rights.data()) != 3) continue;
     if (rights[0] != 'r' || rights[1] != 'w' || end - begin > kLargestRegion) continue;
+    if (line.find('/') != std::string::npos) continue;  // a file's
     region.resize(end - begin);
     const ssize_t got = ::pread(memory.get(), region.data(), region.size(), static_cast<off_t>(begin));
     if (got > 0) copies += copies_within(ByteView(region).first(static_cast<std::size_t>(got)), secret);
