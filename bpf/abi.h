@@ -24,6 +24,11 @@
 #define PT_MAX_POLICY_ROWS 1048576 /* rules spread over port classes */
 #define PT_MAX_RESOURCES 4096
 #define PT_MAX_SEGMENTS 256
+#define PT_MAX_SERVICES 1024
+#define PT_MAX_BACKENDS 255 /* of one service */
+#define PT_MAX_RULE_COUNTS 4096 /* rules behind it are enforced, and not counted one by one */
+#define PT_MAX_GUARDED_PORTS 8
+#define PT_FLOWS 65536 /* remembered flows, where the config says nothing else */
 #define PT_MAX_PORTS 256                  /* interfaces (with their VLANs) of one gateway */
 #define PT_PORT_SLOT_UNKNOWN PT_MAX_PORTS /* counts frames of no known port */
 #define PT_PORT_SLOTS (PT_MAX_PORTS + 1)
@@ -36,6 +41,8 @@
 #define PT_SEGMENT_WORDS (PT_MAX_SEGMENTS / 64)
 
 #define PT_VXLAN_PORT 4789
+#define PT_GENEVE_PORT 6081
+#define PT_FENCE_CLASS 0xfff0 /* RFC 8926 3.5: the experimental range of option classes */
 #define PT_VNI_ANY 0 /* not a legal segment: the trie key under which "owned in any segment" is kept */
 #define PT_MAX_VNI 0xffffff
 
@@ -92,7 +99,16 @@
   X(33, TOO_MANY_HEADERS, "too_many_headers", "more IPv6 extension headers than are followed")             \
   X(34, NOT_LINEAR, "not_linear", "headers that must be changed lie behind the frame's first buffer")      \
   X(35, ICMP_QUOTE, "icmp_quote", "an ICMP error that quotes no packet of the one that it is sent to")     \
-  X(36, CONGESTION, "congestion", "marked by a congested router, and its ends do not understand marks")
+  X(36, CONGESTION, "congestion", "marked by a congested router, and its ends do not understand marks") \
+  X(40, NOT_HOLDER, "not_holder", "another gateway or peer holds the resource")                           \
+  X(41, LEASE_EXPIRED, "lease_expired", "the holder's lease ran out, or was never granted")               \
+  X(42, STALE_EPOCH, "stale_epoch", "sent or held under an epoch below the resource's fence")             \
+  X(43, FUTURE_EPOCH, "future_epoch", "sent under an epoch above the resource's fence")                   \
+  X(44, FLOW_FULL, "flow_full", "no room to remember the flow that its replies need")                     \
+  X(45, FLOW_BUSY, "flow_busy", "the flow's place in the table was being changed by others")              \
+  X(46, RATE_EXCEEDED, "rate_exceeded", "more than the peer's signed rate")                               \
+  X(47, GUARDED, "guarded", "to a guarded port, from a stranger or in a form that could hide one")        \
+  X(48, NO_BACKEND, "no_backend", "the service has no backend for this protocol and port")
 
 enum pt_verdict {
 #define PT_X(number, name, label, help) PT_VERDICT_##name = number,
@@ -139,11 +155,15 @@ struct pt_gateway {
   __u64 generation;
   __u64 serial;
   struct pt_address underlay[PT_MAX_UNDERLAY_ADDRESSES]; /* our tunnel addresses; unused ones are all zero */
-  __u16 tunnel_port_be;
-  __u8 open;   /* 0: mesh traffic is dropped as CLOSED */
-  __u8 mac[6]; /* our inner MAC */
+  __u16 tunnel_port_be; /* VXLAN */
+  __u16 geneve_port_be;
+  __u16 fence_class_be; /* option class of the fence option */
+  __u8 open;            /* 0: mesh traffic is dropped as CLOSED */
+  __u8 rule_bank;       /* half of rule_counts that this generation's rules are counted in */
+  __u8 mac[6];          /* our inner MAC */
   __u8 clamp_mss;
-  __u8 pad[6];
+  __u8 guarded_count;
+  __u16 guarded_be[PT_MAX_GUARDED_PORTS]; /* UDP ports that only admitted peers reach */
 };
 
 /* ports: an interface that a program is attached to, as this generation sees it. */
@@ -173,6 +193,8 @@ struct pt_segment {
 
 enum pt_peer_state { PT_PEER_ACTIVE = 0, PT_PEER_REVOKED = 1, PT_PEER_EXPIRED = 2 };
 enum pt_peer_kind { PT_PEER_STOCK = 0, PT_PEER_GATEWAY = 1 };
+enum pt_tunnel_kind { PT_TUNNEL_VXLAN = 0, PT_TUNNEL_GENEVE = 1 };
+#define PT_PEER_METERED 1 /* has a row in rates */
 
 /* peers: outer source address -> who that is and which segments it may use. One lookup tells unknown from
  * denied. */
@@ -181,10 +203,14 @@ struct pt_peer {
   __u32 id; /* stable name of the peer in endpoints and counters */
   __u8 state;
   __u8 kind;
-  __u8 pad[2];
+  __u8 flags;
+  __u8 pad;
 };
 
-/* endpoints: peer id -> where to send what it owns. */
+/* endpoints: peer id -> where to send what it owns. A peer of several underlay addresses has a row for each
+ * (`ways` of them, equal but for `remote` and `local`); flows are spread over these. A peer behind a gateway
+ * has that gateway's addresses, MAC and tunnel, and its id in `via`. */
+#define PT_ENDPOINT_KEY(id, way) ((id) | (__u32)(way) << 24)
 struct pt_endpoint {
   struct pt_address remote;
   struct pt_address local;
@@ -192,6 +218,36 @@ struct pt_endpoint {
   __u8 mac[6]; /* inner destination MAC, all zero if not known */
   __u8 state;
   __u8 kind;
+  __u32 via; /* peer id of the gateway that relays for it; 0: none */
+  __u8 ways;
+  __u8 tunnel; /* enum pt_tunnel_kind */
+  __u8 flags;
+  __u8 pad;
+};
+
+/* rates: peer id -> what it may send and be sent, each on its own. A bucket is the time up to which what was
+ * taken from it is paid for: taking a chunk costs the time in which the rate allows that much, and may lead
+ * the clock by no more than the burst. CPUs take chunks, so that they seldom meet. */
+struct pt_allowance {
+  __u64 chunk_ns; /* 0: no limit */
+  __u64 burst_ns;
+  __u64 chunk; /* bytes, or packets */
+};
+struct pt_rate {
+  struct pt_allowance bytes;
+  struct pt_allowance packets;
+};
+/* buckets: {peer id, direction} -> paid up to, in coarse monotonic ns. Not swapped: a flip refills nothing. */
+enum pt_direction { PT_FROM_PEER = 0, PT_TO_PEER = 1 };
+#define PT_BUCKET_KEY(id, direction) ((id) << 1 | (direction))
+struct pt_bucket {
+  __u64 bytes_ns;
+  __u64 packets_ns;
+};
+/* credits: as buckets, per CPU: what is left of the chunks that this CPU took. */
+struct pt_credit {
+  __u64 bytes;
+  __u64 packets;
 };
 
 /* owners4, owners6: longest-prefix match of {segment, address} -> owner. prefixlen counts the segment's 32
@@ -206,14 +262,46 @@ struct pt_owner_key6 {
   __u32 vni_be;
   __u8 address[16];
 };
-enum pt_owner_kind { PT_OWNER_LOCAL = 1, PT_OWNER_PEER = 2, PT_OWNER_RESOURCE = 3 };
+enum pt_owner_kind { PT_OWNER_LOCAL = 1, PT_OWNER_PEER = 2, PT_OWNER_RESOURCE = 3, PT_OWNER_SERVICE = 4 };
 #define PT_OWNER_DEFAULT_ROUTE \
   1 /* a prefix of length 0: steers traffic, but does not make an address the mesh's */
 struct pt_owner {
   __u8 kind;
   __u8 flags;
   __u16 class_id;
-  __u32 id; /* peer id, resource number, or 0 for the local site */
+  __u32 id; /* peer id, resource number, service number, or 0 for the local site */
+};
+
+/* resources: resource number -> who holds it and under which epoch; no row: nobody does. It is believed only
+ * while its epoch is the fence's, so a fence raised later takes the resource away without a swap. */
+#define PT_HOLDER_LOCAL 0xffffffff
+struct pt_resource {
+  __u64 epoch;
+  __u32 holder; /* peer id, or PT_HOLDER_LOCAL */
+  __u32 pad;
+};
+
+/* services: service number -> its door, and which backend a flow's hash leads to. A draining backend keeps the
+ * flows that it has: `flows` still knows it, `fresh` does not. */
+#define PT_MAGLEV_SIZE 4093 /* a prime */
+#define PT_NO_BACKEND 255
+struct pt_service {
+  __u16 port;
+  __u8 protocol; /* enum pt_protocol */
+  __u8 draining; /* whether the two tables differ */
+  __u8 fresh[PT_MAGLEV_SIZE];
+  __u8 flows[PT_MAGLEV_SIZE];
+  __u8 pad[2];
+};
+/* backends: {service number, place} -> its address; and {service number, PT_BACKEND_SENDER | peer id, 0 for
+ * the local site} -> who may send what the service answers. */
+#define PT_BACKEND_SENDER 0x80000000u
+struct pt_backend_key {
+  __u32 service;
+  __u32 item;
+};
+struct pt_backend {
+  struct pt_address address;
 };
 
 /* policy: allow only; a missing row denies. */
@@ -222,6 +310,7 @@ enum pt_protocol {
   PT_PROTO_UDP = 1,
   PT_PROTO_ICMP = 2,
   PT_PROTO_ICMPV6 = 3,
+  PT_PROTO_OTHER = 4, /* any other; what stands for its port is the protocol's number */
   PT_PROTO_COUNT
 };
 struct pt_policy_key {
@@ -229,9 +318,9 @@ struct pt_policy_key {
   __u16 destination_class;
   __u8 protocol; /* enum pt_protocol */
   __u8 port_class;
-  __u16 pad;
+  __u16 fragments; /* 1: the row is about later fragments, which have no ports; port_class is 0 */
 };
-#define PT_RULE_STRICT 1 /* TCP replies need a rule of their own */
+#define PT_RULE_STRICT 1 /* replies need a rule of their own */
 struct pt_rule {
   __u32 rule; /* position in the snapshot's rules */
   __u32 flags;
@@ -245,11 +334,35 @@ struct pt_port_line {
   __u8 class_of[PT_PORT_LINE];
 };
 
-/* fences[resource number]: not swapped. Raising an epoch only denies, so it needs no generation. */
+/* fences[resource number]: not swapped. Raising an epoch only denies, so it needs no generation; a deadline of
+ * 0 is past. */
 struct pt_fence {
   __u64 epoch;
   __u64 deadline_boot_ns;
 };
+
+/* flows: least recently used. A UDP or echo packet that a rule allowed -> under which generation, and when it
+ * was seen last. Its replies pass by it. Also flows that began while their service's backend was draining. */
+struct pt_flow_key {
+  struct pt_address source;
+  struct pt_address destination;
+  __u32 vni;
+  __u16 source_port; /* echo: the identifier, as both ports */
+  __u16 destination_port;
+  __u8 protocol;
+  __u8 pad[3];
+};
+struct pt_flow_entry {
+  __u64 generation;
+  __u64 seen_ns; /* coarse monotonic */
+  __u32 rule;    /* that allowed it, in that generation */
+  __u32 pad;
+};
+#define PT_FLOW_IDLE_NS 180000000000ull /* RFC 4787 4.3: at least two minutes */
+#define PT_FLOW_TOUCH_NS 1000000000ull  /* seen_ns is this exact: a busy flow is written once a second */
+
+/* rule_counts[bank * PT_MAX_RULE_COUNTS + rule], per CPU. Not swapped: a bank belongs to a list of rules, and
+ * goes with it from generation to generation. */
 
 /* verdicts[port slot * PT_VERDICT_COUNT + verdict] and drops[reason], per CPU: not swapped, so they survive a
  * flip. */
@@ -297,10 +410,10 @@ struct pt_journal_head {
 };
 
 /* events: a ring of what the agent should act on. */
-enum pt_event_type { PT_EVENT_NEIGHBOUR_WANTED = 1 };
+enum pt_event_type { PT_EVENT_NEIGHBOUR_WANTED = 1, PT_EVENT_FUTURE_EPOCH = 2 };
 struct pt_event {
   __u32 type;
-  __u32 ifindex;
+  __u32 ifindex; /* future epoch: the resource's number */
   struct pt_address address;
 };
 #define PT_EVENTS_BYTES 262144
@@ -314,16 +427,25 @@ struct pt_event {
 #define PT_ASSERT _Static_assert
 #endif
 PT_ASSERT(PT_MAX_SEGMENTS % 64 == 0, "segments fill whole words");
-PT_ASSERT(sizeof(struct pt_gateway) == 96, "pt_gateway");
+PT_ASSERT(sizeof(struct pt_gateway) == 112, "pt_gateway");
 PT_ASSERT(sizeof(struct pt_port_key) == 8, "pt_port_key");
 PT_ASSERT(sizeof(struct pt_port) == 16, "pt_port");
 PT_ASSERT(sizeof(struct pt_path_mtu) == 8, "pt_path_mtu");
 PT_ASSERT(sizeof(struct pt_segment) == 40, "pt_segment");
 PT_ASSERT(sizeof(struct pt_peer) == 40, "pt_peer");
-PT_ASSERT(sizeof(struct pt_endpoint) == 72, "pt_endpoint");
+PT_ASSERT(sizeof(struct pt_endpoint) == 80, "pt_endpoint");
 PT_ASSERT(sizeof(struct pt_owner_key4) == 12, "pt_owner_key4");
 PT_ASSERT(sizeof(struct pt_owner_key6) == 24, "pt_owner_key6");
 PT_ASSERT(sizeof(struct pt_owner) == 8, "pt_owner");
+PT_ASSERT(sizeof(struct pt_rate) == 48, "pt_rate");
+PT_ASSERT(sizeof(struct pt_bucket) == 16, "pt_bucket");
+PT_ASSERT(sizeof(struct pt_credit) == 16, "pt_credit");
+PT_ASSERT(sizeof(struct pt_resource) == 16, "pt_resource");
+PT_ASSERT(sizeof(struct pt_service) == 8192, "pt_service");
+PT_ASSERT(sizeof(struct pt_backend_key) == 8, "pt_backend_key");
+PT_ASSERT(sizeof(struct pt_backend) == 16, "pt_backend");
+PT_ASSERT(sizeof(struct pt_flow_key) == 44, "pt_flow_key");
+PT_ASSERT(sizeof(struct pt_flow_entry) == 24, "pt_flow_entry");
 PT_ASSERT(sizeof(struct pt_policy_key) == 8, "pt_policy_key");
 PT_ASSERT(sizeof(struct pt_rule) == 8, "pt_rule");
 PT_ASSERT(sizeof(struct pt_port_line) == 64, "pt_port_line");

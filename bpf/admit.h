@@ -17,6 +17,7 @@ PT_STAGE int pt_admit(struct pt_packet* packet, const struct pt_flow* outer, con
   if (!peer) return -PT_DROP_PEER_UNKNOWN;
   packet->sender = peer->id;
   packet->sender_kind = peer->kind;
+  packet->sender_flags = peer->flags;
   if (peer->state == PT_PEER_REVOKED) return -PT_DROP_PEER_REVOKED;
   if (peer->state != PT_PEER_ACTIVE) return -PT_DROP_PEER_EXPIRED;
   if (tunnel->flags != PT_VXLAN_FLAG_VNI) return -PT_DROP_BAD_TUNNEL;

@@ -12,7 +12,10 @@
 #include "admit.h"
 #include "echo.h"
 #include "ecn.h"
+#include "guard.h"
 #include "icmp.h"
+#include "meter.h"
+#include "neighbour.h"
 #include "own.h"
 #include "policy.h"
 #include "quote.h"
@@ -70,12 +73,15 @@ PT_STAGE int pt_judge_inner(struct pt_packet* packet, const struct pt_segment* s
     return pt_answer_solicitation(packet, segment, flow);
   }
   PT_TRY(pt_admit_addresses(link, flow));
-  PT_TRY(transport);
+  PT_TRY(pt_without_ports(flow, transport));
 
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->source, &source));
   if (!flow->error) PT_TRY(pt_own_peer(packet, source));
+  if (!flow->error) PT_TRY(pt_own_door(packet, flow, source));
+  if (!source || source->kind != PT_OWNER_RESOURCE) packet->fenced = false; /* it spoke of nothing */
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->destination, &destination));
   PT_TRY(pt_permit(packet, flow, source, destination));
+  PT_TRY(pt_meter_sender(packet));
   PT_TRY(pt_merge_ecn(packet->ctx, flow, packet->outer_tos));
   if (pt_is_segment_address(segment, &flow->destination)) return pt_answer_echo(packet, flow);
   return pt_complain(packet, segment, flow, pt_unknown(pt_steer(packet, segment, flow, destination)));
@@ -100,7 +106,8 @@ PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {
   if (!packet->generation.number) return pt_judge_unadopted(packet, outer);
   if (!pt_for_tunnel(packet, outer)) {
     PT_TRY(pt_heed_error(packet, outer));
-    return pt_untunnelled(packet, outer);
+    PT_TRY(pt_untunnelled(packet, outer));
+    return pt_guard(packet, link, outer);
   }
 
   PT_TRY(pt_tunnel_read(packet, link, outer, tunnel));
@@ -140,7 +147,7 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
   const int transport = pt_parse_transport(packet->ctx, flow);
 
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->source, &source));
-  PT_TRY(pt_own_site(source));
+  PT_TRY(pt_own_site(packet, source));
   /* Flooded by a switch: another gateway's, or another host's. The host's stack leaves it alone. */
   if (!link->group && !packet->for_port) return PT_VERDICT_PASS;
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->destination, &destination));
@@ -151,8 +158,9 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
 
   if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
   if (!pt_is_owned(source) && !flow->error) return -PT_DROP_SOURCE_DENIED;
-  PT_TRY(transport);
+  PT_TRY(pt_without_ports(flow, transport));
   if (flow->neighbour) return -PT_DROP_NEIGHBOUR_REFUSED;
+  if (!flow->error) PT_TRY(pt_own_door(packet, flow, source));
   PT_TRY(pt_permit(packet, flow, source, destination));
   return pt_complain(packet, segment, flow, pt_unknown(pt_steer(packet, segment, flow, destination)));
 }

@@ -50,6 +50,19 @@ struct pt_tunnel {
   __u8 flags;
 };
 
+/* What functions of their own (PT_FUNCTION) are told of the packet: they are verified without their callers, so
+ * that pointers inside of what they are handed mean nothing to them. */
+struct pt_case {
+  __u64 generation;
+  __u32 slot;
+  __u32 vni;
+  __u32 length;
+  __u32 sender;
+  __u32 rule_bank;
+  __u16 from_class;
+  __u16 to_class;
+};
+
 /* What a packet's stages work on and the stack has no room for. One a CPU: programs run to their end on it.
  */
 struct pt_work {
@@ -59,6 +72,8 @@ struct pt_work {
   struct pt_flow flow; /* the inner or local packet */
   struct pt_flow quote;
   struct bpf_fib_lookup fib;
+  struct pt_case about;
+  struct pt_address next __attribute__((aligned(8))); /* backend that stands in the destination's place */
 };
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -81,9 +96,13 @@ struct pt_packet {
   __u32 tunnel_mtu; /* the same for what the sender is sent, as far as the port of arrival tells */
   __u32 refused;    /* reason that the sender was told by ICMP, with PT_VERDICT_REFUSED */
   __u8 sender_kind;
+  __u8 sender_flags;
+  bool fenced;    /* sent by a resource's holder, under this epoch */
   bool for_port; /* the frame is addressed to the port's own MAC */
   __u8 outer_tos;
   __u8 answer_tos;
+  __u32 fence_resource;
+  __u64 fence_epoch;
 };
 
 struct pt_ethernet {
@@ -178,6 +197,18 @@ PT_STAGE const void* pt_read(struct xdp_md* ctx, __u32 offset, void* copy, __u32
 /* Of all buffers together. */
 PT_STAGE __u32 pt_length(struct xdp_md* ctx) {
   return (__u32)bpf_xdp_get_buff_len(ctx);
+}
+
+/* Noted where nothing of it changes any more. */
+PT_STAGE struct pt_case* pt_case_of(const struct pt_packet* packet) {
+  struct pt_case* about = &packet->work->about;
+  about->generation = packet->generation.number;
+  about->slot = packet->generation.slot;
+  about->vni = packet->vni;
+  about->length = packet->length;
+  about->sender = packet->sender;
+  about->rule_bank = packet->generation.gateway->rule_bank;
+  return about;
 }
 
 #endif

@@ -59,6 +59,10 @@ PT_SWAPPED(endpoints, BPF_MAP_TYPE_HASH, __u32, struct pt_endpoint, 0);
 PT_SWAPPED(owners4, BPF_MAP_TYPE_LPM_TRIE, struct pt_owner_key4, struct pt_owner, BPF_F_NO_PREALLOC);
 PT_SWAPPED(owners6, BPF_MAP_TYPE_LPM_TRIE, struct pt_owner_key6, struct pt_owner, BPF_F_NO_PREALLOC);
 PT_SWAPPED(policy, BPF_MAP_TYPE_HASH, struct pt_policy_key, struct pt_rule, 0);
+PT_SWAPPED(rates, BPF_MAP_TYPE_HASH, __u32, struct pt_rate, 0);
+PT_SWAPPED(resources, BPF_MAP_TYPE_HASH, __u32, struct pt_resource, 0);
+PT_SWAPPED(services, BPF_MAP_TYPE_HASH, __u32, struct pt_service, 0);
+PT_SWAPPED(backends, BPF_MAP_TYPE_HASH, struct pt_backend_key, struct pt_backend, 0);
 
 /* Not swapped: a raised epoch or a passed deadline only denies. */
 struct {
@@ -68,6 +72,32 @@ struct {
   __type(key, __u32);
   __type(value, struct pt_fence);
 } fences SEC(".maps");
+
+/* Not swapped: an entry says under which generation it was judged, and is judged anew under another. The config
+ * sets its size. */
+struct {
+  __uint(type, BPF_MAP_TYPE_LRU_HASH);
+  __uint(max_entries, PT_FLOWS);
+  __type(key, struct pt_flow_key);
+  __type(value, struct pt_flow_entry);
+} flows SEC(".maps");
+
+/* Not swapped: what was taken is taken. Rows are made by the agent, before a generation that needs them. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 2 * PT_MAX_PEERS);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, __u32);
+  __type(value, struct pt_bucket);
+} buckets SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+  __uint(max_entries, 2 * PT_MAX_PEERS);
+  __uint(map_flags, BPF_F_NO_PREALLOC);
+  __type(key, __u32);
+  __type(value, struct pt_credit);
+} credits SEC(".maps");
 
 /* Not swapped: the interfaces of a role come from the config, not from a snapshot. */
 struct {
@@ -119,6 +149,13 @@ struct {
   __type(key, __u32);
   __type(value, struct pt_path_mtu);
 } path_mtus SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, PT_SLOTS* PT_MAX_RULE_COUNTS);
+  __type(key, __u32);
+  __type(value, struct pt_count);
+} rule_counts SEC(".maps");
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_HASH);

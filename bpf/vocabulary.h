@@ -23,6 +23,8 @@
  * So it keeps the many ways through it from multiplying with theirs. Its pointers may be NULL for all it
  * knows. */
 #define PT_FUNCTION __attribute__((noinline))
+/* A function with a stack of its own: all frames of a chain of calls share 512 bytes. */
+#define PT_APART static __attribute__((noinline))
 
 #define PT_GO_ON 0
 #define PT_TRY(stage)                            \

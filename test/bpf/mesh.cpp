@@ -9,25 +9,9 @@ namespace {
 
 constexpr Who kEverybody[] = {kAlpha,     kBeta,   kGatewayC,   kGatewayD, kRevoked, kExpired, kMacless,
                               kElsewhere, kSilent, kUnroutable, kLeaky,    kSixth,   kJumbo};
-constexpr std::uint16_t kSiteClass = 1;
-constexpr std::uint16_t kPeerClass = 2;
-constexpr std::uint16_t kResourceClass = 3;
 
 std::uint16_t be16(std::uint16_t value) {
   return __builtin_bswap16(value);
-}
-
-void set_port_class(dataplane::Tables& tables, pt_protocol protocol, std::uint16_t port,
-                    std::uint8_t port_class) {
-  tables.port_classes[static_cast<std::size_t>(protocol) * PT_PORT_LINES + port / PT_PORT_LINE]
-      .class_of[port % PT_PORT_LINE] = port_class;
-}
-
-void allow(dataplane::Tables& tables, std::uint16_t from, std::uint16_t to, pt_protocol protocol,
-           std::uint8_t port_class, std::uint32_t flags = 0) {
-  const auto rule = static_cast<std::uint32_t>(tables.policy.size());
-  tables.policy.push_back(
-      {pt_policy_key{from, to, static_cast<__u8>(protocol), port_class, 0}, pt_rule{rule, flags}});
 }
 
 void add_policy(dataplane::Tables& tables) {
@@ -65,6 +49,7 @@ void add_peer(dataplane::Tables& tables, Who who) {
   if (who != kMacless) std::ranges::copy(peer_mac(who).bytes, endpoint.mac);
   endpoint.state = peer.state;
   endpoint.kind = peer.kind;
+  endpoint.ways = 1;
   tables.endpoints.push_back({who, endpoint});
 
   const std::string number = std::to_string(who);
@@ -157,6 +142,19 @@ void add_owner(dataplane::Tables& tables, std::uint32_t vni, const IpPrefix& pre
   }
 }
 
+void set_port_class(dataplane::Tables& tables, pt_protocol protocol, std::uint16_t port,
+                    std::uint8_t port_class) {
+  tables.port_classes[static_cast<std::size_t>(protocol) * PT_PORT_LINES + port / PT_PORT_LINE]
+      .class_of[port % PT_PORT_LINE] = port_class;
+}
+
+void allow(dataplane::Tables& tables, std::uint16_t from, std::uint16_t to, pt_protocol protocol,
+           std::uint8_t port_class, std::uint32_t flags) {
+  const auto rule = static_cast<std::uint32_t>(tables.policy.size());
+  tables.policy.push_back(
+      {pt_policy_key{from, to, static_cast<__u8>(protocol), port_class, 0}, pt_rule{rule, flags}});
+}
+
 void sort_rows(dataplane::Tables& tables) {
   sort_table(tables.ports);
   sort_table(tables.segments);
@@ -165,6 +163,10 @@ void sort_rows(dataplane::Tables& tables) {
   sort_table(tables.owners4);
   sort_table(tables.owners6);
   sort_table(tables.policy);
+  sort_table(tables.rates);
+  sort_table(tables.resources);
+  sort_table(tables.services);
+  sort_table(tables.backends);
 }
 
 dataplane::Tables mesh_tables() {

@@ -50,6 +50,14 @@ IpAddress site_host6();  // fd01::10
 dataplane::Tables mesh_tables();
 // Adds a row to owners4 or owners6, and under PT_VNI_ANY unless it is a default route.
 void add_owner(dataplane::Tables& tables, std::uint32_t vni, const IpPrefix& prefix, const pt_owner& owner);
+// A rule's rows: a port with a class of its own, and a pair of classes that may use it.
+inline constexpr std::uint16_t kSiteClass = 1;
+inline constexpr std::uint16_t kPeerClass = 2;
+inline constexpr std::uint16_t kResourceClass = 3;
+void set_port_class(dataplane::Tables& tables, pt_protocol protocol, std::uint16_t port,
+                    std::uint8_t port_class);
+void allow(dataplane::Tables& tables, std::uint16_t from, std::uint16_t to, pt_protocol protocol,
+           std::uint8_t port_class, std::uint32_t flags = 0);
 pt_peer& peer_row(dataplane::Tables& tables, Who who);
 pt_endpoint& endpoint_row(dataplane::Tables& tables, Who who);
 void revoke(dataplane::Tables& tables, Who who);

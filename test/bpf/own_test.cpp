@@ -56,7 +56,8 @@ std::vector<PacketCase> own_cases() {
       site("a site host may not spoof a peer to its neighbour", inside(kAlpha), site_host(), kDenied),
       site("a site host may not spoof a peer to the gateway", inside(kAlpha), ip("10.1.0.1"), kDenied),
       site("a site host may not spoof a peer to everybody", inside(kAlpha), ip("224.0.0.251"), kDenied),
-      site("a site host may not source a resource's address", ip("10.20.0.1"), inside(kAlpha), kDenied),
+      site("a site host may not source the address of a resource that nobody holds", ip("10.20.0.1"),
+           inside(kAlpha), drop(PT_DROP_UNHELD)),
       site("an address that nobody owns has no way into the mesh", ip("172.16.0.1"), inside(kAlpha), kDenied),
   };
   cases.push_back({"a fragment from a mesh address is untunnelled too", Side::underlay,

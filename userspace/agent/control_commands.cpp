@@ -64,6 +64,7 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
   static constexpr Plain kPlain[] = {
       {"status", [](ControlCommands& self, std::string_view) { return self.status(); }},
       {"peers", [](ControlCommands& self, std::string_view) { return self.peers(); }},
+      {"rules", [](ControlCommands& self, std::string_view) { return self.rules(); }},
       {"drops", [](ControlCommands& self, std::string_view) { return self.drops(); }},
       {"conflict",
        [](ControlCommands& self, std::string_view) -> Result<Json> {
@@ -80,10 +81,11 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
     if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
     return act(*this, body);
   }
-  return fail(errc::control_unknown_command,
-              "this agent (version " POSTERN_VERSION ") knows no command \"" + command +
-                  "\"; it knows apply, confirm, conflict, drops, owners, peers, "
-                  "recover, reload, rollback, status, timestamp");
+  std::string known = "apply, owners";
+  for (const Plain& plain : kPlain)
+    known.append(", ").append(plain.first);
+  return fail(errc::control_unknown_command, "this agent (version " POSTERN_VERSION ") knows no command \"" +
+                                                 command + "\"; it knows " + known);
 }
 
 Result<wire::Json> ControlCommands::status() {
@@ -147,6 +149,18 @@ Result<wire::Json> ControlCommands::drops() const {
   if (!added) return pass_on(std::move(added));
   return Json::object(
       {{"schema", "postern/drops/v1"}, {"drops", std::move(drops)}, {"verdicts", std::move(verdicts)}});
+}
+
+Result<wire::Json> ControlCommands::rules() const {
+  const dataplane::Legend legend = legend_of(*gateway_);
+  Result<std::vector<pt_count>> counts = gateway_->foundation().generations->rule_counts(legend.rules.size());
+  if (!counts) return pass_on(std::move(counts));
+  Json rules = Json::array();
+  for (std::size_t i = 0; i < legend.rules.size(); ++i) {
+    Json rule = Json::object({{"number", static_cast<std::int64_t>(i + 1)}, {"rule", legend.rules[i]}});
+    rules.push(i < counts->size() ? counted(std::move(rule), (*counts)[i]) : std::move(rule));
+  }
+  return Json::object({{"schema", "postern/rules/v1"}, {"rules", std::move(rules)}});
 }
 
 Result<wire::Json> ControlCommands::apply(const wire::Json& arguments, std::string_view body) {

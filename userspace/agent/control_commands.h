@@ -36,6 +36,7 @@ class ControlCommands {
   Result<wire::Json> roll_back();
   Result<wire::Json> timestamp(std::string_view body);
   Result<wire::Json> applied(const dataplane::SwapReport& swap) const;
+  Result<wire::Json> rules() const;
   Result<wire::Json> reload();
 
   Gateway* gateway_;

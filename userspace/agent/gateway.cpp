@@ -31,6 +31,7 @@ dataplane::Site site_of(const config::Config& config, const Interfaces& interfac
   site.gateway = config.gateway;
   site.tunnel_port = config.tunnel_port;
   site.clamp_mss = config.clamp_mss;
+  site.guarded = {config.guarded_ports, config.guarded_rate_packets_per_s};
   site.ports = interfaces.ports();
   return site;
 }

@@ -73,6 +73,9 @@ Json row_json(const Row& row, const dataplane::Legend& legend, const std::string
   } else if (row.owner.kind == PT_OWNER_RESOURCE) {
     kind = "resource";
     owner = name_in(legend.resources, row.owner.id, row.owner.id);
+  } else if (row.owner.kind == PT_OWNER_SERVICE) {
+    kind = "service";
+    owner = row.owner.id < legend.services.size() ? legend.services[row.owner.id] : numbered(row.owner.id);
   }
   const std::uint16_t class_id = row.owner.class_id;
   return Json::object(

@@ -20,6 +20,7 @@ Result<> check_reloadable(const config::Config& running, const config::Config& w
       {running.mesh != wanted.mesh, "mesh"},       {running.gateway != wanted.gateway, "gateway"},
       {running.state != wanted.state, "state"},    {running.pins != wanted.pins, "pins"},
       {running.socket != wanted.socket, "socket"}, {running.http != wanted.http, "http"},
+      {running.flows != wanted.flows, "flows"},
   };
   for (const auto& [differs, key] : fixed) {
     if (!differs) continue;

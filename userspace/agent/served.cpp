@@ -20,10 +20,14 @@ std::vector<observe::TableObservation> sizes(const dataplane::Tables& tables) {
   return {{"ports", tables.ports.size(), PT_MAX_PORTS},
           {"segments", tables.segments.size(), PT_MAX_SEGMENTS},
           {"peers", tables.peers.size(), PT_MAX_PEERS},
-          {"endpoints", tables.endpoints.size(), PT_MAX_PEERS},
+          {"endpoints", tables.endpoints.size(), std::uint64_t{PT_MAX_PEERS} * PT_MAX_UNDERLAY_ADDRESSES},
           {"owners4", tables.owners4.size(), PT_MAX_PREFIXES},
           {"owners6", tables.owners6.size(), PT_MAX_PREFIXES},
-          {"policy", tables.policy.size(), PT_MAX_POLICY_ROWS}};
+          {"policy", tables.policy.size(), PT_MAX_POLICY_ROWS},
+          {"rates", tables.rates.size(), PT_MAX_PEERS + 1},
+          {"resources", tables.resources.size(), PT_MAX_RESOURCES},
+          {"services", tables.services.size(), PT_MAX_SERVICES},
+          {"backends", tables.backends.size(), std::uint64_t{PT_MAX_SERVICES} * 2 * (PT_MAX_BACKENDS + 1)}};
 }
 
 std::vector<IpAddress> active_remotes(const dataplane::Tables& tables) {

@@ -33,6 +33,7 @@ Place place_in_policy(const PolicyFile& policy, std::string_view origin) {
       if (list == "peers") line = line_in(policy.peers, *index);
       if (list == "prefixes") line = line_in(policy.prefixes, *index);
       if (list == "resources") line = line_in(policy.resources, *index);
+      if (list == "services") line = line_in(policy.services, *index);
       if (list == "rules") line = line_in(policy.rules, *index);
     }
     return at_line(origin, line);
@@ -79,7 +80,7 @@ Result<std::vector<Gateway>> compile_gateways(const PolicyFile& policy, std::str
   return out;
 }
 
-std::vector<Peer> compile_peers(const PolicyFile& policy) {
+Result<std::vector<Peer>> compile_peers(const PolicyFile& policy, std::string_view origin) {
   std::vector<Peer> out;
   out.reserve(policy.peers.size());
   for (const config::PolicyPeer& source : policy.peers) {
@@ -91,6 +92,15 @@ std::vector<Peer> compile_peers(const PolicyFile& policy) {
     peer.state = source.revoked ? State::revoked : State::active;
     peer.not_before = source.not_before;
     peer.expires = source.expires;
+    peer.via = source.via;
+    peer.rate_bytes_per_s = source.rate_bytes_per_s;
+    peer.rate_packets_per_s = source.rate_packets_per_s;
+    const std::optional<Tunnel> tunnel = tunnel_of(source.tunnel);
+    if (!tunnel) {
+      return fail(errc::policy, at_line(origin, source.line) + ": the tunnel is \"" +
+                                    source.tunnel.substr(0, 64) + "\", expected vxlan or geneve");
+    }
+    peer.tunnel = *tunnel;
     out.push_back(std::move(peer));
   }
   return out;
@@ -103,7 +113,7 @@ Result<> compile_prefixes(const PolicyFile& policy, std::string_view origin, Sna
     const std::optional<OwnerKind> kind = owner_kind_of(source.owner_kind);
     if (!kind) {
       return fail(errc::policy, at_line(origin, source.line) + ": the owner is a \"" + source.owner_kind +
-                                    "\", expected peer, gateway or resource");
+                                    "\", expected peer, gateway, resource or service");
     }
     out.prefixes.push_back({source.segment, source.prefix, {*kind, source.owner}, source.class_id});
     if (!is_id(source.class_id)) {
@@ -127,6 +137,22 @@ void compile_resources(const PolicyFile& policy, Snapshot& out) {
   }
 }
 
+Result<std::vector<Service>> compile_services(const PolicyFile& policy, std::string_view origin) {
+  std::vector<Service> out;
+  for (const config::PolicyService& source : policy.services) {
+    const std::optional<Protocol> protocol = protocol_of(source.protocol);
+    if (!protocol) {
+      return fail(errc::policy, at_line(origin, source.line) + ": the protocol is \"" +
+                                    source.protocol.substr(0, 64) + "\", expected tcp or udp");
+    }
+    Service service{source.id, *protocol, source.port, {}};
+    for (const config::PolicyBackend& backend : source.backends)
+      service.backends.push_back({backend.address, backend.weight, backend.drain});
+    out.push_back(std::move(service));
+  }
+  return out;
+}
+
 Result<std::vector<Rule>> compile_rules(const PolicyFile& policy, std::string_view origin) {
   std::vector<Rule> out;
   out.reserve(policy.rules.size());
@@ -134,7 +160,7 @@ Result<std::vector<Rule>> compile_rules(const PolicyFile& policy, std::string_vi
     const std::optional<Protocol> protocol = protocol_of(source.protocol);
     if (!protocol) {
       return fail(errc::policy, at_line(origin, source.line) + ": the protocol is \"" +
-                                    source.protocol.substr(0, 64) + "\", expected tcp, udp, icmp or icmpv6");
+                                    source.protocol.substr(0, 64) + "\", expected tcp, udp, icmp, icmpv6 or any");
     }
     Rule rule;
     rule.from = source.from;
@@ -143,6 +169,8 @@ Result<std::vector<Rule>> compile_rules(const PolicyFile& policy, std::string_vi
     for (const auto& [first, last] : source.ports)
       rule.ports.push_back({first, last});
     rule.types = source.types;
+    rule.codes = source.codes;
+    rule.fragments = source.fragments;
     rule.strict = source.strict;
     out.push_back(std::move(rule));
   }
@@ -167,10 +195,15 @@ Result<Snapshot> compile_policy(const PolicyFile& policy, std::string_view origi
   out.gateways = std::move(*gateways);
   for (const config::PolicySegment& source : policy.segments)
     out.segments.push_back({source.id, source.vni, {}, {}});
-  out.peers = compile_peers(policy);
+  Result<std::vector<Peer>> peers = compile_peers(policy, origin);
+  if (!peers) return pass_on(std::move(peers));
+  out.peers = std::move(*peers);
   if (Result<> prefixes = compile_prefixes(policy, origin, out); !prefixes)
     return pass_on(std::move(prefixes));
   compile_resources(policy, out);
+  Result<std::vector<Service>> services = compile_services(policy, origin);
+  if (!services) return pass_on(std::move(services));
+  out.services = std::move(*services);
   Result<std::vector<Rule>> rules = compile_rules(policy, origin);
   if (!rules) return pass_on(std::move(rules));
   out.rules = std::move(*rules);

@@ -19,7 +19,7 @@ namespace postern::authority {
 
 enum class State { active, revoked };
 enum class OnExpiry { hold, close };
-enum class Protocol { tcp, udp, icmp, icmpv6 };
+enum class Protocol { tcp, udp, icmp, icmpv6, any };
 
 struct Root {
   std::uint32_t threshold = 1;
@@ -61,7 +61,10 @@ struct Segment {
   friend bool operator==(const Segment&, const Segment&) = default;
 };
 
-// {"addresses":["ip"],"expires"?,"id","mac"?,"not_before"?,"rate"?,"segments":["id"],"state","via"?}
+enum class Tunnel { vxlan, geneve };
+
+// {"addresses":["ip"],"expires"?,"id","mac"?,"not_before"?,"packet_rate"?,"rate"?,"segments":["id"],"state",
+//  "tunnel"?,"via"?}
 struct Peer {
   std::string id;
   std::vector<IpAddress> addresses;  // underlay
@@ -71,7 +74,10 @@ struct Peer {
   State state = State::active;
   std::optional<UtcSeconds> not_before;
   std::optional<UtcSeconds> expires;
+  // What it may send, and what may be sent to it, each.
   std::optional<std::uint64_t> rate_bytes_per_s;
+  std::optional<std::uint64_t> rate_packets_per_s;
+  Tunnel tunnel = Tunnel::vxlan;
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
@@ -102,21 +108,39 @@ struct Resource {
   friend bool operator==(const Resource&, const Resource&) = default;
 };
 
+struct Backend {
+  IpAddress address;
+  std::uint32_t weight = 1;
+  bool drain = false;  // keeps the flows that it has, and gets no new ones
+  friend bool operator==(const Backend&, const Backend&) = default;
+};
+
+// {"backends":[{"address","drain"?,"weight"}],"id","port","protocol"}. Its address is the prefix that it owns.
+struct Service {
+  std::string id;
+  Protocol protocol = Protocol::tcp;  // tcp or udp
+  std::uint16_t port = 0;
+  std::vector<Backend> backends;
+  friend bool operator==(const Service&, const Service&) = default;
+};
+
 struct PortRange {
   std::uint16_t first = 0;
   std::uint16_t last = 65535;
   friend bool operator==(const PortRange&, const PortRange&) = default;
 };
 
-// {"from","ports"?:[[first,last]],"protocol","strict"?,"to","types"?:[type]}. No ports or types: all of them.
+// {"codes"?:[code],"fragments"?,"from","ports"?:[[first,last]],"protocol","strict"?,"to","types"?:[type]}.
+// No ports, types or codes: all of them.
 struct Rule {
   std::string from;
   std::string to;
   Protocol protocol = Protocol::tcp;
   std::vector<PortRange> ports;     // tcp, udp
   std::vector<std::uint8_t> types;  // icmp, icmpv6
-  bool strict = false;              // TCP replies are not implied
-  bool fragments = false;
+  std::vector<std::uint8_t> codes;  // of each of the types
+  bool strict = false;              // replies are not implied
+  bool fragments = false;           // later fragments, which have no ports, pass too
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
@@ -140,10 +164,11 @@ struct Snapshot {
   std::vector<Peer> peers;
   std::vector<Prefix> prefixes;
   std::vector<Resource> resources;
+  std::vector<Service> services;
   std::vector<std::string> classes;  // {"id"} each
   std::vector<Rule> rules;
   std::vector<EpochFloor> epoch_floors;
-  // services and grants: their lists must be empty in this version of the document (SPEC 3.3).
+  // grants: the list must be empty in this version of the document (SPEC 3.3).
   friend bool operator==(const Snapshot&, const Snapshot&) = default;
 };
 

@@ -30,6 +30,7 @@ Result<> check_capacity(const Snapshot& snapshot) {
         fits("peers", snapshot.peers.size(), PT_MAX_PEERS), fits("IPv4 prefixes", v4, PT_MAX_PREFIXES),
         fits("IPv6 prefixes", snapshot.prefixes.size() - v4, PT_MAX_PREFIXES),
         fits("resources", snapshot.resources.size(), PT_MAX_RESOURCES),
+        fits("services", snapshot.services.size(), PT_MAX_SERVICES),
         fits("classes", snapshot.classes.size(), PT_MAX_CLASSES),
         fits("rules", snapshot.rules.size(), PT_MAX_RULES)}) {
     if (!fit) return fit;
@@ -175,7 +176,7 @@ Result<> check_peer(const Peer& peer, const std::string& where, const SnapshotNa
     return fail(errc::field, where + ": expires at " + utc_text(*peer.expires) + ", not after not_before, " +
                                  utc_text(*peer.not_before));
   }
-  if (peer.rate_bytes_per_s && *peer.rate_bytes_per_s == 0) {
+  if (peer.rate_bytes_per_s == 0U || peer.rate_packets_per_s == 0U) {
     return fail(errc::field, where + ": the rate is 0; revoke the peer to stop it, or leave the rate out");
   }
   return {};
@@ -251,19 +252,54 @@ Result<> check_rules(const Snapshot& snapshot, const Place& place, const Snapsho
                   place("rules", i) + ": names the class " + in_quotes(*id) + ", which no prefix has");
     }
     const bool has_ports = rule.protocol == Protocol::tcp || rule.protocol == Protocol::udp;
-    if (has_ports ? !rule.types.empty() : !rule.ports.empty()) {
-      return fail(errc::field, place("rules", i) + ": " + std::string(word_of(rule.protocol)) +
-                                   (has_ports ? " has no types; name ports" : " has no ports; name types"));
+    const bool has_types = rule.protocol == Protocol::icmp || rule.protocol == Protocol::icmpv6;
+    const std::string protocol(word_of(rule.protocol));
+    if (!has_ports && !rule.ports.empty()) {
+      return fail(errc::field, place("rules", i) + ": " + protocol + " has no ports" +
+                                   (has_types ? "; name types" : "; leave them out"));
     }
-    if (rule.strict && rule.protocol != Protocol::tcp) {
-      return fail(errc::field, place("rules", i) + ": strict speaks of TCP replies, but the protocol is " +
-                                   std::string(word_of(rule.protocol)));
+    if (!has_types && !rule.types.empty()) {
+      return fail(errc::field, place("rules", i) + ": " + protocol + " has no types" +
+                                   (has_ports ? "; name ports" : "; leave them out"));
+    }
+    if (rule.types.empty() && !rule.codes.empty()) {
+      return fail(errc::field, place("rules", i) + ": codes are those of types; name the types too");
     }
     for (const PortRange& range : rule.ports) {
       if (range.first <= range.last) continue;
       return fail(errc::field, place("rules", i) + ": the port range " + std::to_string(range.first) + "-" +
                                    std::to_string(range.last) + " runs backwards");
     }
+  }
+  return {};
+}
+
+Result<> check_service(const Service& service, const std::string& where) {
+  if (service.protocol != Protocol::tcp && service.protocol != Protocol::udp) {
+    return fail(errc::field, where + ": the protocol is " + std::string(word_of(service.protocol)) +
+                                 ", expected tcp or udp");
+  }
+  if (service.port == 0) return fail(errc::field, where + ": the port is 0, expected 1 to 65535");
+  if (service.backends.size() > PT_MAX_BACKENDS) {
+    return fail(errc::capacity, where + ": has " + std::to_string(service.backends.size()) +
+                                    " backends, the limit is " + std::to_string(PT_MAX_BACKENDS));
+  }
+  std::set<IpAddress> seen;
+  for (const Backend& backend : service.backends) {
+    if (!seen.insert(backend.address).second) {
+      return fail(errc::field, where + ": names the backend " + backend.address.text() + " twice");
+    }
+    if (backend.weight >= 1 && backend.weight <= kMaxWeight) continue;
+    return fail(errc::field, where + ": the weight of backend " + backend.address.text() + " is " +
+                                 std::to_string(backend.weight) + ", expected 1 to " +
+                                 std::to_string(kMaxWeight) + "; set drain to empty it");
+  }
+  return {};
+}
+
+Result<> check_services(const Snapshot& snapshot, const Place& place) {
+  for (std::size_t i = 0; i < snapshot.services.size(); ++i) {
+    if (Result<> r = check_service(snapshot.services[i], place("services", i)); !r) return r;
   }
   return {};
 }
@@ -293,6 +329,7 @@ Result<> check_snapshot(const Snapshot& snapshot, const Place& place) {
   if (Result<> r = check_gateways(snapshot, place, underlay); !r) return r;
   if (Result<> r = check_peers(snapshot, place, *names, underlay); !r) return r;
   if (Result<> r = check_resources(snapshot, place, *names); !r) return r;
+  if (Result<> r = check_services(snapshot, place); !r) return r;
   if (Result<> r = check_rules(snapshot, place, *names); !r) return r;
   if (Result<> r = check_floors(snapshot, place); !r) return r;
   return check_prefixes(snapshot, *names, place);

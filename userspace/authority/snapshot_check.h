@@ -15,6 +15,7 @@ inline constexpr std::uint32_t kMaxVni = 0xffffff;
 inline constexpr std::uint32_t kMaxResourceNumber = 4095;
 inline constexpr std::uint32_t kMinTtlMs = 100;
 inline constexpr std::uint32_t kMaxTtlMs = 3'600'000;
+inline constexpr std::uint32_t kMaxWeight = 1000;  // of a backend
 
 // Fails with the first fault: too many of something (errc::capacity), a name that is malformed, taken twice
 // or of nothing, an address that cannot be, two owners of one prefix, an underlay address inside the mesh

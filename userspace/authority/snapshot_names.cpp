@@ -11,8 +11,12 @@ using Words = std::array<std::pair<Enum, std::string_view>, N>;
 
 constexpr Words<State, 2> kStates{{{State::active, "active"}, {State::revoked, "revoked"}}};
 constexpr Words<OnExpiry, 2> kOnExpiry{{{OnExpiry::hold, "hold"}, {OnExpiry::close, "close"}}};
-constexpr Words<Protocol, 4> kProtocols{
-    {{Protocol::tcp, "tcp"}, {Protocol::udp, "udp"}, {Protocol::icmp, "icmp"}, {Protocol::icmpv6, "icmpv6"}}};
+constexpr Words<Protocol, 5> kProtocols{{{Protocol::tcp, "tcp"},
+                                         {Protocol::udp, "udp"},
+                                         {Protocol::icmp, "icmp"},
+                                         {Protocol::icmpv6, "icmpv6"},
+                                         {Protocol::any, "any"}}};
+constexpr Words<Tunnel, 2> kTunnels{{{Tunnel::vxlan, "vxlan"}, {Tunnel::geneve, "geneve"}}};
 constexpr Words<OwnerKind, 4> kOwnerKinds{{{OwnerKind::peer, "peer"},
                                            {OwnerKind::gateway, "gateway"},
                                            {OwnerKind::resource, "resource"},
@@ -47,6 +51,12 @@ std::string_view word_of(Protocol protocol) {
 }
 std::string_view word_of(OwnerKind kind) {
   return word_in(kOwnerKinds, kind);
+}
+std::string_view word_of(Tunnel tunnel) {
+  return word_in(kTunnels, tunnel);
+}
+std::optional<Tunnel> tunnel_of(std::string_view word) {
+  return value_in(kTunnels, word);
 }
 std::optional<State> state_of(std::string_view word) {
   return value_in(kStates, word);
@@ -111,6 +121,10 @@ Result<SnapshotNames> SnapshotNames::of(const Snapshot& snapshot, const Place& p
   if (Result<> r = index(out.resources_, snapshot.resources, "resources", place, resource); !r) {
     return pass_on(std::move(r));
   }
+  const auto service = [](const Service& s) { return std::pair<std::string_view, bool>(s.id, true); };
+  if (Result<> r = index(out.services_, snapshot.services, "services", place, service); !r) {
+    return pass_on(std::move(r));
+  }
   if (Result<> r = index(out.classes_, snapshot.classes, "classes", place, class_id); !r) {
     return pass_on(std::move(r));
   }
@@ -136,7 +150,7 @@ bool SnapshotNames::has_owner(const Owner& owner) const {
     case OwnerKind::resource:
       return has_resource(owner.id);
     case OwnerKind::service:
-      return false;  // this version of the document has none
+      return has_service(owner.id);
   }
   return false;
 }

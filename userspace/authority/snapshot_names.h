@@ -21,10 +21,12 @@ std::string_view word_of(State state);
 std::string_view word_of(OnExpiry on_expiry);
 std::string_view word_of(Protocol protocol);
 std::string_view word_of(OwnerKind kind);
+std::string_view word_of(Tunnel tunnel);
 std::optional<State> state_of(std::string_view word);
 std::optional<OnExpiry> on_expiry_of(std::string_view word);
 std::optional<Protocol> protocol_of(std::string_view word);
 std::optional<OwnerKind> owner_kind_of(std::string_view word);
+std::optional<Tunnel> tunnel_of(std::string_view word);
 
 // Says where an entry of a list stands, for an error text: "peers[3]", or "policy.yaml:17". No index: the
 // field itself.
@@ -43,6 +45,7 @@ class SnapshotNames {
   std::optional<NodeKind> node(std::string_view id) const;
   bool has_gateway(std::string_view id) const { return node(id) == NodeKind::gateway; }
   bool has_resource(std::string_view id) const { return resources_.count(id) != 0; }
+  bool has_service(std::string_view id) const { return services_.count(id) != 0; }
   bool has_class(std::string_view id) const { return classes_.count(id) != 0; }
   bool has_owner(const Owner& owner) const;
 
@@ -57,6 +60,7 @@ class SnapshotNames {
   Names<const Segment*> segments_;
   Names<NodeKind> nodes_;
   Names<bool> resources_;
+  Names<bool> services_;
   Names<bool> classes_;
 };
 

@@ -158,9 +158,14 @@ Peer read_peer(Fields& fields) {
   out.id = fields.text("id");
   if (fields.optional("mac") != nullptr) out.mac = read_mac(fields);
   out.not_before = read_optional_as(fields, "not_before", parse_utc, kUtcForm);
+  if (fields.optional("packet_rate") != nullptr) out.rate_packets_per_s = fields.decimal("packet_rate");
   if (fields.optional("rate") != nullptr) out.rate_bytes_per_s = fields.decimal("rate");
   out.segments = read_ids(fields, "segments");
   out.state = read_state(fields);
+  if (fields.optional("tunnel") != nullptr) {
+    out.tunnel = read_as(fields, "tunnel", tunnel_of, "\"vxlan\" or \"geneve\"");
+    if (out.tunnel == Tunnel::vxlan) fields.reject("tunnel", "is vxlan, which is what leaving it out means");
+  }
   if (fields.optional("via") != nullptr) out.via = fields.text("via");
   return out;
 }
@@ -227,30 +232,47 @@ std::vector<PortRange> read_ports(Fields& fields) {
   return out;
 }
 
-std::vector<std::uint8_t> read_types(Fields& fields) {
+// ICMP types, or codes of them.
+std::vector<std::uint8_t> read_icmp(Fields& fields, std::string_view key, std::string_view what) {
   std::vector<std::uint8_t> out;
-  if (fields.optional("types") == nullptr) return out;
-  for (const Json& element : fields.array("types")) {
+  if (fields.optional(key) == nullptr) return out;
+  for (const Json& element : fields.array(key)) {
     const std::int64_t* number = element.as_integer();
     if (number == nullptr || *number < 0 || *number > 255) {
-      fields.reject("types", "at [" + std::to_string(out.size()) + "] is no ICMP type 0 to 255");
+      fields.reject(key, "at [" + std::to_string(out.size()) + "] is no " + std::string(what) + " 0 to 255");
       return out;
     }
     out.push_back(static_cast<std::uint8_t>(*number));
   }
-  refuse_empty(fields, "types", out.empty());
+  refuse_empty(fields, key, out.empty());
+  return out;
+}
+
+Service read_service(Fields& fields) {
+  Service out;
+  out.backends = read_list(fields, "backends", [](Fields& entry) {
+    Backend backend;
+    backend.address = read_as(entry, "address", parse_spelled<IpAddress>, kAddressForm);
+    backend.drain = read_flag(entry, "drain");
+    backend.weight = static_cast<std::uint32_t>(entry.integer("weight", 1, kMaxWeight));
+    return backend;
+  });
+  out.id = fields.text("id");
+  out.port = static_cast<std::uint16_t>(fields.integer("port", 1, 65535));
+  out.protocol = read_as(fields, "protocol", protocol_of, "tcp or udp");
   return out;
 }
 
 Rule read_rule(Fields& fields) {
   Rule out;
+  out.codes = read_icmp(fields, "codes", "ICMP code");
   out.fragments = read_flag(fields, "fragments");
   out.from = fields.text("from");
   out.ports = read_ports(fields);
-  out.protocol = read_as(fields, "protocol", protocol_of, "tcp, udp, icmp or icmpv6");
+  out.protocol = read_as(fields, "protocol", protocol_of, "tcp, udp, icmp, icmpv6 or any");
   out.strict = read_flag(fields, "strict");
   out.to = fields.text("to");
-  out.types = read_types(fields);
+  out.types = read_icmp(fields, "types", "ICMP type");
   return out;
 }
 
@@ -293,7 +315,7 @@ Snapshot read_snapshot(Fields& fields) {
   out.rules = read_list(fields, "rules", read_rule);
   out.segments = read_list(fields, "segments", read_segment);
   out.serial = Serial(static_cast<std::uint64_t>(fields.integer("serial", 1, wire::kMaxInteger)));
-  expect_none(fields, "services");
+  out.services = read_list(fields, "services", read_service);
   out.tombstones = read_list(fields, "tombstones", read_tombstone);
   return out;
 }

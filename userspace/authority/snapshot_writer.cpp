@@ -61,9 +61,11 @@ Json write_peer(const Peer& peer) {
   out.set("id", peer.id);
   if (peer.mac) out.set("mac", peer.mac->text());
   if (peer.not_before) out.set("not_before", utc_text(*peer.not_before));
+  if (peer.rate_packets_per_s) out.set("packet_rate", Json::decimal(*peer.rate_packets_per_s));
   if (peer.rate_bytes_per_s) out.set("rate", Json::decimal(*peer.rate_bytes_per_s));
   out.set("segments", write_list(peer.segments, write_text));
   out.set("state", word_of(peer.state));
+  if (peer.tunnel != Tunnel::vxlan) out.set("tunnel", word_of(peer.tunnel));
   if (peer.via) out.set("via", *peer.via);
   return out;
 }
@@ -87,20 +89,35 @@ Json write_resource(const Resource& resource) {
                        {"ttl_ms", resource.ttl_ms}});
 }
 
+Json write_backend(const Backend& backend) {
+  Json out = Json::object();
+  out.set("address", backend.address.text());
+  if (backend.drain) out.set("drain", true);
+  out.set("weight", backend.weight);
+  return out;
+}
+
+Json write_service(const Service& service) {
+  return Json::object({{"backends", write_list(service.backends, write_backend)},
+                       {"id", service.id},
+                       {"port", int{service.port}},
+                       {"protocol", word_of(service.protocol)}});
+}
+
 Json write_rule(const Rule& rule) {
   const auto range = [](const PortRange& r) {
     return Json(Json::Array{Json(int{r.first}), Json(int{r.last})});
   };
+  const auto number = [](std::uint8_t value) { return Json(int{value}); };
   Json out = Json::object();
+  if (!rule.codes.empty()) out.set("codes", write_list(rule.codes, number));
   if (rule.fragments) out.set("fragments", true);
   out.set("from", rule.from);
   if (!rule.ports.empty()) out.set("ports", write_list(rule.ports, range));
   out.set("protocol", word_of(rule.protocol));
   if (rule.strict) out.set("strict", true);
   out.set("to", rule.to);
-  if (!rule.types.empty()) {
-    out.set("types", write_list(rule.types, [](std::uint8_t type) { return Json(int{type}); }));
-  }
+  if (!rule.types.empty()) out.set("types", write_list(rule.types, number));
   return out;
 }
 
@@ -136,7 +153,7 @@ std::string encode_snapshot(const Snapshot& snapshot) {
   out.set("rules", write_list(snapshot.rules, write_rule));
   out.set("segments", write_list(snapshot.segments, write_segment));
   out.set("serial", static_cast<std::int64_t>(snapshot.serial.value));
-  out.set("services", Json::array());
+  out.set("services", write_list(snapshot.services, write_service));
   out.set("tombstones", write_list(snapshot.tombstones, write_tombstone));
   out.set("v", 1);
   return wire::encode_canonical(out);

@@ -46,6 +46,7 @@ void add_status(CLI::App& app, Command& chosen);
 void add_peers(CLI::App& app, Command& chosen);
 void add_owners(CLI::App& app, Command& chosen);
 void add_drops(CLI::App& app, Command& chosen);
+void add_rules(CLI::App& app, Command& chosen);
 void add_apply(CLI::App& app, Command& chosen);
 void add_confirm(CLI::App& app, Command& chosen);
 void add_rollback(CLI::App& app, Command& chosen);

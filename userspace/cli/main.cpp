@@ -79,6 +79,7 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_peers(app, chosen);
   add_owners(app, chosen);
   add_drops(app, chosen);
+  add_rules(app, chosen);
   add_apply(app, chosen);
   add_confirm(app, chosen);
   add_rollback(app, chosen);

@@ -13,6 +13,10 @@
 namespace postern::config {
 namespace {
 
+constexpr std::size_t kMaxGuardedPorts = 8;
+constexpr std::uint32_t kMinFlows = 1024;
+constexpr std::uint32_t kMaxFlows = 16'777'216;
+
 constexpr std::size_t kMaxInterfaceName = 15;
 constexpr std::uint64_t kMinTimestampAge_s = 1;
 constexpr std::uint64_t kMaxTimestampAge_s = std::uint64_t{366} * 86'400;
@@ -137,6 +141,29 @@ void read_interfaces(YamlMap& map, std::vector<Interface>& into) {
   if (map.ok()) check_interfaces(map, list, into);
 }
 
+void read_guarded(YamlMap& map, Config& out) {
+  const YamlNode* node = map.optional("guarded");
+  if (node == nullptr) return;
+  YamlMap guarded(*node, map.origin(), "guarded");
+  const YamlNode& ports = guarded.required("ports");
+  for (const YamlNode& port : guarded.items(ports)) {
+    const auto number = static_cast<std::uint16_t>(guarded.integer(port, 1, 65535));
+    if (std::find(out.guarded_ports.begin(), out.guarded_ports.end(), number) != out.guarded_ports.end()) {
+      guarded.reject(port, "the port stands here twice");
+    }
+    out.guarded_ports.push_back(number);
+  }
+  if (guarded.ok() && (out.guarded_ports.empty() || out.guarded_ports.size() > kMaxGuardedPorts)) {
+    guarded.reject(ports, "found " + std::to_string(out.guarded_ports.size()) + " ports, expected 1 to " +
+                              std::to_string(kMaxGuardedPorts));
+  }
+  if (const YamlNode* rate = guarded.optional("packet_rate")) {
+    out.guarded_rate_packets_per_s = guarded.integer(*rate, 1, UINT64_MAX);
+  }
+  if (!map.ok()) return;
+  if (Result<> done = guarded.finish(); !done) map.adopt(std::move(done).error());
+}
+
 }  // namespace
 
 Result<Config> parse_config(std::string_view yaml, std::string_view origin) {
@@ -153,6 +180,10 @@ Result<Config> parse_config(std::string_view yaml, std::string_view origin) {
   read_path(map, "root", out.root);
   read_tunnel(map, out);
   read_authority(map, out);
+  read_guarded(map, out);
+  if (const YamlNode* flows = map.optional("flows")) {
+    out.flows = static_cast<std::uint32_t>(map.integer(*flows, kMinFlows, kMaxFlows));
+  }
   read_xdp(map, out.generic_xdp);
   read_interfaces(map, out.interfaces);
   if (map.ok() && out.socket.native().size() > kMaxSocketPath) {

@@ -85,13 +85,19 @@ PolicyPeer read_peer(YamlMap& map) {
   }
   if (const YamlNode* instant = map.optional("expires"))
     out.expires = map.parsed(*instant, parse_utc, kUtcForm);
+  if (const YamlNode* via = map.optional("via")) out.via = map.text(*via);
+  if (const YamlNode* rate = map.optional("rate")) out.rate_bytes_per_s = map.integer(*rate, 1, UINT64_MAX);
+  if (const YamlNode* rate = map.optional("packet_rate")) {
+    out.rate_packets_per_s = map.integer(*rate, 1, UINT64_MAX);
+  }
+  if (const YamlNode* tunnel = map.optional("tunnel")) out.tunnel = map.text(*tunnel);
   return out;
 }
 
 void read_owner(YamlMap& map, PolicyPrefix& out) {
   YamlMap owner(map.required("owner"), map.origin(), "an owner");
   int owners = 0;
-  for (const std::string_view kind : {"peer", "gateway", "resource"}) {
+  for (const std::string_view kind : {"peer", "gateway", "resource", "service"}) {
     const YamlNode* id = owner.optional(kind);
     if (id == nullptr) continue;
     ++owners;
@@ -103,7 +109,7 @@ void read_owner(YamlMap& map, PolicyPrefix& out) {
     map.adopt(std::move(done).error());
   } else if (owners != 1) {
     map.reject(map.required("owner"), "found " + std::to_string(owners) +
-                                          " owners, expected exactly one of peer, gateway and resource");
+                                          " owners, expected exactly one of peer, gateway, resource and service");
   }
 }
 
@@ -152,6 +158,36 @@ void refuse_empty(YamlMap& map, const YamlNode& list, bool empty) {
   if (empty) map.reject(list, "the list is empty; remove the key to mean all");
 }
 
+PolicyBackend read_backend(YamlMap& map) {
+  PolicyBackend out;
+  out.address = map.parsed(map.required("address"), IpAddress::parse, kAddressForm);
+  if (const YamlNode* weight = map.optional("weight")) {
+    out.weight = static_cast<std::uint32_t>(map.integer(*weight, 1, UINT32_MAX));
+  }
+  if (const YamlNode* drain = map.optional("drain")) out.drain = map.flag(*drain);
+  return out;
+}
+
+PolicyService read_service(YamlMap& map) {
+  PolicyService out;
+  out.line = map.line();
+  out.id = map.text(map.required("id"));
+  out.protocol = map.text(map.required("protocol"));
+  out.port = static_cast<std::uint16_t>(map.integer(map.required("port"), 1, 65535));
+  out.backends = map.each(map.required("backends"), "a backend", read_backend);
+  return out;
+}
+
+std::vector<std::uint8_t> read_bytes(YamlMap& map, std::string_view key) {
+  std::vector<std::uint8_t> out;
+  const YamlNode* list = map.optional(key);
+  if (list == nullptr) return out;
+  for (const YamlNode& item : map.items(*list))
+    out.push_back(static_cast<std::uint8_t>(map.integer(item, 0, 255)));
+  refuse_empty(map, *list, out.empty());
+  return out;
+}
+
 PolicyRule read_rule(YamlMap& map) {
   PolicyRule out;
   out.line = map.line();
@@ -162,12 +198,9 @@ PolicyRule read_rule(YamlMap& map) {
     out.ports = read_all(map, *ports, parse_ports, "a port, or a range like \"8000-8100\"");
     refuse_empty(map, *ports, out.ports.empty());
   }
-  if (const YamlNode* types = map.optional("types")) {
-    for (const YamlNode& type : map.items(*types)) {
-      out.types.push_back(static_cast<std::uint8_t>(map.integer(type, 0, 255)));
-    }
-    refuse_empty(map, *types, out.types.empty());
-  }
+  out.types = read_bytes(map, "types");
+  out.codes = read_bytes(map, "codes");
+  if (const YamlNode* fragments = map.optional("fragments")) out.fragments = map.flag(*fragments);
   if (const YamlNode* strict = map.optional("strict")) out.strict = map.flag(*strict);
   return out;
 }
@@ -206,6 +239,9 @@ Result<PolicyFile> parse_policy_file(std::string_view yaml, std::string_view ori
   out.prefixes = map.each(map.required("prefixes"), "a prefix", read_prefix);
   if (const YamlNode* resources = map.optional("resources")) {
     out.resources = map.each(*resources, "a resource", read_resource);
+  }
+  if (const YamlNode* services = map.optional("services")) {
+    out.services = map.each(*services, "a service", read_service);
   }
   if (const YamlNode* rules = map.optional("rules")) out.rules = map.each(*rules, "a rule", read_rule);
   if (Result<> done = map.finish(); !done) return pass_on(std::move(done));

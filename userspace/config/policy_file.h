@@ -47,12 +47,16 @@ struct PolicyPeer {
   bool revoked = false;
   std::optional<UtcSeconds> not_before;
   std::optional<UtcSeconds> expires;
+  std::optional<std::string> via;
+  std::optional<std::uint64_t> rate_bytes_per_s;
+  std::optional<std::uint64_t> rate_packets_per_s;
+  std::string tunnel = "vxlan";
   int line = 0;
 };
 struct PolicyPrefix {
   std::string segment;
   IpPrefix prefix;
-  std::string owner_kind;  // "peer", "gateway" or "resource"
+  std::string owner_kind;  // "peer", "gateway", "resource" or "service"
   std::string owner;
   std::string class_id;
   int line = 0;
@@ -65,13 +69,27 @@ struct PolicyResource {
   std::uint64_t floor = 0;
   int line = 0;
 };
+struct PolicyBackend {
+  IpAddress address;
+  std::uint32_t weight = 1;
+  bool drain = false;
+};
+struct PolicyService {
+  std::string id;
+  std::string protocol;
+  std::uint16_t port = 0;
+  std::vector<PolicyBackend> backends;
+  int line = 0;
+};
 struct PolicyRule {
   std::string from;
   std::string to;
   std::string protocol;
   std::vector<std::pair<std::uint16_t, std::uint16_t>> ports;
   std::vector<std::uint8_t> types;
+  std::vector<std::uint8_t> codes;
   bool strict = false;
+  bool fragments = false;
   int line = 0;
 };
 
@@ -85,6 +103,7 @@ struct PolicyFile {
   std::vector<PolicyPeer> peers;
   std::vector<PolicyPrefix> prefixes;
   std::vector<PolicyResource> resources;
+  std::vector<PolicyService> services;
   std::vector<PolicyRule> rules;
 };
 

@@ -19,6 +19,8 @@ Result<pt_gateway> gateway_row(const authority::Snapshot& snapshot, const author
   row.serial = snapshot.serial.value;
   row.tunnel_port_be = htons(site.tunnel_port);
   row.clamp_mss = site.clamp_mss;
+  row.geneve_port_be = htons(site.geneve_port);
+  row.fence_class_be = htons(site.fence_class);
   std::copy(own.mac.bytes.begin(), own.mac.bytes.end(), row.mac);
   if (own.underlay.empty()) return fail(errc::unsupported, "gateway " + own.id + " has no underlay address");
   if (own.underlay.size() > PT_MAX_UNDERLAY_ADDRESSES) {
@@ -29,6 +31,14 @@ Result<pt_gateway> gateway_row(const authority::Snapshot& snapshot, const author
   for (std::size_t i = 0; i < own.underlay.size(); ++i) {
     row.underlay[i] = to_abi(own.underlay[i]);
   }
+  if (site.guarded.ports.size() > PT_MAX_GUARDED_PORTS) {
+    return fail(errc::capacity, std::to_string(site.guarded.ports.size()) +
+                                    " guarded ports are configured, and there is room for " +
+                                    std::to_string(PT_MAX_GUARDED_PORTS));
+  }
+  row.guarded_count = static_cast<__u8>(site.guarded.ports.size());
+  for (std::size_t i = 0; i < site.guarded.ports.size(); ++i)
+    row.guarded_be[i] = htons(site.guarded.ports[i]);
   const bool closes = snapshot.on_expiry == authority::OnExpiry::close;
   const bool expired = site.now >= snapshot.expires;
   if (closes && !expired) earliest(next_change, snapshot.expires);
@@ -95,6 +105,10 @@ Legend legend_of(const authority::Snapshot& snapshot, const SnapshotIndex& index
     legend.segments.emplace(segment.vni.value, segment.id);
   for (const auto& resource : snapshot.resources)
     legend.resources.emplace(resource.number.value, resource.id);
+  for (const auto& service : snapshot.services)
+    legend.services.push_back(service.id);
+  for (const auto& rule : snapshot.rules)
+    legend.rules.push_back(rule_text(rule));
   return legend;
 }
 
@@ -132,7 +146,10 @@ Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site) 
   Result<> done = compile_ports(site, *index, out.tables);
   if (done) done = compile_segments(snapshot, *index, out.tables);
   if (done) done = compile_peers(snapshot, *index, site.now, out.tables, out.changes_at);
+  if (done) done = compile_rates(snapshot, *index, site, out.tables);
   if (done) done = compile_owners(snapshot, *index, out.tables);
+  if (done) done = compile_resources(*index, site, out.tables);
+  if (done) done = compile_services(snapshot, *index, out.tables);
   if (done) done = compile_policy(snapshot, *index, out.tables);
   if (done) done = check_capacity(out.tables);
   if (!done) return pass_on(std::move(done));

@@ -25,14 +25,30 @@ struct SitePort {
   std::uint32_t mtu = 0;
 };
 
+// Who holds a resource, as the claims say.
+struct Holding {
+  std::string holder;  // a gateway
+  Epoch epoch;
+};
+
+// UDP ports of the host that only admitted peers reach.
+struct GuardedPorts {
+  std::vector<std::uint16_t> ports;
+  std::uint64_t rate_packets_per_s = 0;  // of all of them together; 0: no limit
+};
+
 // What a gateway knows of itself that the snapshot does not say.
 struct Site {
   std::string gateway;
   std::uint16_t tunnel_port = PT_VXLAN_PORT;
   bool clamp_mss = true;
+  std::uint16_t geneve_port = PT_GENEVE_PORT;
+  std::uint16_t fence_class = PT_FENCE_CLASS;
+  GuardedPorts guarded;
   std::vector<SitePort> ports;
   std::map<std::string, PeerId> peer_ids;  // of every peer, and of every gateway but this one
-  UtcSeconds now;                          // decides not_before and expires
+  std::map<ResourceNumber, Holding> holders;
+  UtcSeconds now;  // decides not_before and expires
 };
 
 // Names for the numbers in the tables.
@@ -41,6 +57,8 @@ struct Legend {
   std::vector<std::string> classes;                // by class id
   std::map<std::uint32_t, std::string> segments;   // by VNI
   std::map<std::uint32_t, std::string> resources;  // by number
+  std::vector<std::string> services;               // by number
+  std::vector<std::string> rules;                  // by number: "web to db: tcp 80,443"
 };
 
 struct Compiled {
@@ -55,8 +73,7 @@ struct Compiled {
 // Names every peer and gateway that `Site::peer_ids` must hold.
 std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway);
 
-// Refuses (errc::unsupported) what this data plane cannot enforce: `via`, `rate`, rules with fragments,
-// services, grants. An expired snapshot with on_expiry close compiles to tables that are not open.
+// Refuses (errc::unsupported) what this data plane cannot enforce: grants. An expired snapshot with on_expiry close compiles to tables that are not open.
 Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site);
 
 }  // namespace postern::dataplane

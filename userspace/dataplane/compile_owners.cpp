@@ -21,8 +21,13 @@ Result<pt_owner> owner_row(const authority::Prefix& prefix, const SnapshotIndex&
   if (!class_number) return fail(class_number.error().code, where() + ": " + class_number.error().context);
   row.class_id = *class_number;
   switch (prefix.owner.kind) {
-    case OwnerKind::service:
-      return fail(errc::unsupported, where() + " is owned by a service, which this version cannot enforce");
+    case OwnerKind::service: {
+      const Result<std::uint32_t> service = index.service_number(prefix.owner.id, "its owner");
+      if (!service) return fail(service.error().code, where() + ": " + service.error().context);
+      row.kind = PT_OWNER_SERVICE;
+      row.id = *service;
+      return row;
+    }
     case OwnerKind::resource: {
       const auto resource = index.resource(prefix.owner.id, "its owner");
       if (!resource) return fail(resource.error().code, where() + ": " + resource.error().context);

@@ -14,10 +14,19 @@ namespace postern::dataplane {
 // peers and endpoints. `next_change` falls to the next instant at which a peer's state changes by time.
 Result<> compile_peers(const authority::Snapshot& snapshot, const SnapshotIndex& index, UtcSeconds now,
                        Tables& tables, std::optional<UtcSeconds>& next_change);
+// rates, of the peers and of the guarded ports.
+Result<> compile_rates(const authority::Snapshot& snapshot, const SnapshotIndex& index, const Site& site,
+                       Tables& tables);
+// resources, as they are held.
+Result<> compile_resources(const SnapshotIndex& index, const Site& site, Tables& tables);
+// services and backends.
+Result<> compile_services(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
 // owners4 and owners6.
 Result<> compile_owners(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
 // policy and port_classes.
 Result<> compile_policy(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
+// "web to db: tcp 80,443", for people.
+std::string rule_text(const authority::Rule& rule);
 
 inline pt_address to_abi(const IpAddress& address) {
   pt_address out{};

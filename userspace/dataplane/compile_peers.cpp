@@ -23,9 +23,21 @@ struct Node {
   MacAddress mac;
   pt_peer_state state;
   pt_peer_kind kind;
+  pt_tunnel_kind tunnel;
+  bool metered;
 };
 
 using GatewaySegments = std::unordered_map<std::string_view, SegmentSet>;
+
+Result<SegmentSet> segments_of(const Peer& peer, const SnapshotIndex& index) {
+  SegmentSet out;
+  for (const std::string& id : peer.segments) {
+    const auto segment = index.segment(id, "peer " + peer.id);
+    if (!segment) return fail(segment.error().code, segment.error().context);
+    out.set(segment->index);
+  }
+  return out;
+}
 
 Result<GatewaySegments> gateway_segments(const Snapshot& snapshot, const SnapshotIndex& index) {
   GatewaySegments out;
@@ -51,6 +63,12 @@ Result<GatewaySegments> gateway_segments(const Snapshot& snapshot, const Snapsho
     for (const std::string& candidate : (*resource)->candidates)
       out[candidate].set(segment->index);
   }
+  for (const Peer& peer : snapshot.peers) {
+    if (!peer.via) continue;
+    Result<SegmentSet> segments = segments_of(peer, index);
+    if (!segments) return pass_on(std::move(segments));
+    out[*peer.via] |= *segments;
+  }
   return out;
 }
 
@@ -64,37 +82,33 @@ pt_peer_state state_of(const Peer& peer, UtcSeconds now, std::optional<UtcSecond
   return early || late ? PT_PEER_EXPIRED : PT_PEER_ACTIVE;
 }
 
-Result<> check_supported(const Peer& peer) {
-  if (peer.via) {
-    return fail(errc::unsupported, "peer " + peer.id + " has `via`, which this version cannot enforce");
-  }
-  if (peer.rate_bytes_per_s) {
-    return fail(errc::unsupported, "peer " + peer.id + " has `rate`, which this version cannot enforce");
-  }
-  return {};
-}
-
-Result<SegmentSet> segments_of(const Peer& peer, const SnapshotIndex& index) {
-  SegmentSet out;
-  for (const std::string& id : peer.segments) {
-    const auto segment = index.segment(id, "peer " + peer.id);
-    if (!segment) return fail(segment.error().code, segment.error().context);
-    out.set(segment->index);
-  }
-  return out;
-}
-
 void copy_segments(const SegmentSet& set, __u64 (&words)[PT_SEGMENT_WORDS]) {
   for (std::size_t bit = 0; bit < set.size(); ++bit) {
     if (set[bit]) words[bit / 64] |= __u64{1} << (bit % 64);
   }
 }
 
-// The first underlay address of our own that can speak with `remote`.
-std::optional<IpAddress> local_for(const IpAddress& remote, const Gateway& own) {
-  for (const IpAddress& address : own.underlay)
-    if (address.is_v4() == remote.is_v4()) return address;
-  return std::nullopt;
+// One row for each address of the same family as one of ours.
+Result<> add_ways(PeerId id, const std::string& name, const std::vector<IpAddress>& remotes,
+                  const SnapshotIndex& index, pt_endpoint endpoint, Tables& tables) {
+  const std::vector<IpAddress>& own = index.own().underlay;
+  std::vector<std::pair<IpAddress, IpAddress>> ways;
+  for (const IpAddress& remote : remotes) {
+    const auto local =
+        std::find_if(own.begin(), own.end(), [&](const auto& a) { return a.is_v4() == remote.is_v4(); });
+    if (local != own.end()) ways.emplace_back(remote, *local);
+  }
+  if (ways.empty()) {
+    return fail(errc::unsupported, name + " has the underlay address " + remotes.front().text() +
+                                       ", and this gateway has none of that family to send from");
+  }
+  endpoint.ways = static_cast<__u8>(ways.size());
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    endpoint.remote = to_abi(ways[i].first);
+    endpoint.local = to_abi(ways[i].second);
+    tables.endpoints.emplace_back(PT_ENDPOINT_KEY(id.value, i), endpoint);
+  }
+  return {};
 }
 
 Result<> add(const Node& node, const SnapshotIndex& index, Tables& tables) {
@@ -112,22 +126,36 @@ Result<> add(const Node& node, const SnapshotIndex& index, Tables& tables) {
     row.id = id->value;
     row.state = static_cast<__u8>(node.state);
     row.kind = static_cast<__u8>(node.kind);
+    row.flags = node.metered ? PT_PEER_METERED : 0;
     tables.peers.emplace_back(to_abi(address), row);
   }
   pt_endpoint endpoint{};
-  endpoint.remote = to_abi(node.addresses.front());
-  const std::optional<IpAddress> local = local_for(node.addresses.front(), index.own());
-  if (!local) {
-    return fail(errc::unsupported, name + " has the underlay address " + node.addresses.front().text() +
-                                       ", and this gateway has none of that family to send from");
-  }
-  endpoint.local = to_abi(*local);
   copy_segments(node.segments, endpoint.segments);
   std::copy(node.mac.bytes.begin(), node.mac.bytes.end(), endpoint.mac);
   endpoint.state = static_cast<__u8>(node.state);
   endpoint.kind = static_cast<__u8>(node.kind);
-  tables.endpoints.emplace_back(id->value, endpoint);
-  return {};
+  endpoint.tunnel = static_cast<__u8>(node.tunnel);
+  endpoint.flags = node.metered ? PT_PEER_METERED : 0;
+  return add_ways(*id, name, node.addresses, index, endpoint, tables);
+}
+
+// A peer behind a gateway is reached as that gateway is, and admitted as it was signed.
+Result<> reach_by(const Gateway& relay, const Peer& peer, const SnapshotIndex& index, Tables& tables) {
+  const Result<PeerId> id = index.peer(peer.id, "peer " + peer.id);
+  if (!id) return fail(id.error().code, id.error().context);
+  const Result<PeerId> via = index.peer(relay.id, "`via` of peer " + peer.id);
+  if (!via) return fail(via.error().code, via.error().context);
+  pt_endpoint endpoint{};
+  const auto is_peers = [&](const auto& row) { return row.first == PT_ENDPOINT_KEY(id->value, 0); };
+  endpoint = std::find_if(tables.endpoints.begin(), tables.endpoints.end(), is_peers)->second;
+  std::erase_if(tables.endpoints,
+                [&](const auto& row) { return (row.first & 0xffffff) == id->value; });
+  endpoint.via = via->value;
+  endpoint.kind = PT_PEER_GATEWAY;
+  endpoint.tunnel = PT_TUNNEL_GENEVE;
+  std::copy(relay.mac.bytes.begin(), relay.mac.bytes.end(), endpoint.mac);
+  if (relay.state == authority::State::revoked) endpoint.state = PT_PEER_REVOKED;
+  return add_ways(*id, "gateway " + relay.id, relay.underlay, index, endpoint, tables);
 }
 
 Result<> sort_and_check(Tables& tables) {
@@ -137,7 +165,7 @@ Result<> sort_and_check(Tables& tables) {
     return fail(errc::ambiguous, "two peers or gateways have the underlay address " + address.text());
   }
   if (const auto same = sort_rows(tables.endpoints); same != tables.endpoints.end()) {
-    return fail(errc::ambiguous, "two peers have the id " + std::to_string(same->first));
+    return fail(errc::ambiguous, "two peers have the id " + std::to_string(same->first & 0xffffff));
   }
   return {};
 }
@@ -152,11 +180,11 @@ Result<> compile_peers(const Snapshot& snapshot, const SnapshotIndex& index, Utc
     if (gateway.id == index.own().id) continue;
     const pt_peer_state state = gateway.state == authority::State::revoked ? PT_PEER_REVOKED : PT_PEER_ACTIVE;
     const Node node{"gateway",   gateway.id, gateway.underlay, (*of_gateways)[gateway.id],
-                    gateway.mac, state,      PT_PEER_GATEWAY};
+                    gateway.mac, state,      PT_PEER_GATEWAY,  PT_TUNNEL_GENEVE,
+                    false};
     if (Result<> added = add(node, index, tables); !added) return added;
   }
   for (const Peer& peer : snapshot.peers) {
-    if (Result<> supported = check_supported(peer); !supported) return supported;
     const Result<SegmentSet> segments = segments_of(peer, index);
     if (!segments) return fail(segments.error().code, segments.error().context);
     const Node node{"peer",
@@ -165,8 +193,17 @@ Result<> compile_peers(const Snapshot& snapshot, const SnapshotIndex& index, Utc
                     *segments,
                     peer.mac.value_or(MacAddress{}),
                     state_of(peer, now, next_change),
-                    PT_PEER_STOCK};
+                    PT_PEER_STOCK,
+                    peer.tunnel == authority::Tunnel::geneve ? PT_TUNNEL_GENEVE : PT_TUNNEL_VXLAN,
+                    peer.rate_bytes_per_s || peer.rate_packets_per_s};
     if (Result<> added = add(node, index, tables); !added) return added;
+    if (!peer.via || *peer.via == index.own().id) continue;
+    const auto relay = std::find_if(snapshot.gateways.begin(), snapshot.gateways.end(),
+                                    [&](const Gateway& gateway) { return gateway.id == *peer.via; });
+    if (relay == snapshot.gateways.end()) {
+      return fail(errc::unknown_name, "peer " + peer.id + " goes via " + *peer.via + ", which is no gateway");
+    }
+    if (Result<> relayed = reach_by(*relay, peer, index, tables); !relayed) return relayed;
   }
   return sort_and_check(tables);
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules become exact rows: one for each class of ports (or ICMP types) that a rule spans, so that the packet
 // path asks once, whatever the number of rules. A rule without ports spans all classes of its protocol, the
-// unnamed one too. Where rules overlap the first one gives the row its number, and the row is strict only if
-// all of them are.
+// unnamed one too; a rule of any protocol does so for each of them. Where rules overlap the first one gives the
+// row its number, and the row is strict only if all of them are. A rule with `fragments` has a row more, for
+// what has no ports.
 #include <array>
 #include <map>
 
+#include "authority/snapshot_names.h"
 #include "dataplane/compile_parts.h"
 #include "dataplane/port_partition.h"
 
@@ -21,20 +23,22 @@ using PolicyRows = Rows<pt_policy_key, pt_rule>;
 // Rows of equal key are merged when this many have piled up, which bounds the memory of rules that overlap.
 constexpr std::size_t kMergeAtRows = 4 * std::size_t{PT_MAX_POLICY_ROWS};
 
-constexpr std::string_view kProtocolNames[PT_PROTO_COUNT] = {"tcp", "udp", "icmp", "icmpv6"};
+constexpr std::string_view kProtocolNames[PT_PROTO_COUNT] = {"tcp", "udp", "icmp", "icmpv6", "other"};
 
-pt_protocol number_of(Protocol protocol) {
-  switch (protocol) {
+bool is_about(const Rule& rule, unsigned protocol) {
+  switch (rule.protocol) {
     case Protocol::tcp:
-      return PT_PROTO_TCP;
+      return protocol == PT_PROTO_TCP;
     case Protocol::udp:
-      return PT_PROTO_UDP;
+      return protocol == PT_PROTO_UDP;
     case Protocol::icmp:
-      return PT_PROTO_ICMP;
+      return protocol == PT_PROTO_ICMP;
     case Protocol::icmpv6:
-      return PT_PROTO_ICMPV6;
+      return protocol == PT_PROTO_ICMPV6;
+    case Protocol::any:
+      return true;
   }
-  return PT_PROTO_COUNT;
+  return false;
 }
 
 // "from web to db": how errors name a rule, with its place in the list.
@@ -43,14 +47,12 @@ std::string name_of(const Rule& rule, std::size_t position) {
 }
 
 Result<> check_supported(const Rule& rule, std::size_t position) {
-  if (rule.fragments) {
-    return fail(errc::unsupported,
-                name_of(rule, position) + " allows fragments, which this version cannot enforce");
-  }
   const bool has_ports = rule.protocol == Protocol::tcp || rule.protocol == Protocol::udp;
-  if (has_ports ? !rule.types.empty() : !rule.ports.empty()) {
+  const bool has_types = rule.protocol == Protocol::icmp || rule.protocol == Protocol::icmpv6;
+  if ((!has_ports && !rule.ports.empty()) || (!has_types && !rule.types.empty()) ||
+      (rule.types.empty() && !rule.codes.empty())) {
     return fail(errc::unsupported,
-                name_of(rule, position) + " has ports and types mixed up with its protocol");
+                name_of(rule, position) + " has ports, types or codes that its protocol does not have");
   }
   for (const PortRange& range : rule.ports) {
     if (range.first > range.last) {
@@ -65,7 +67,12 @@ Result<> check_supported(const Rule& rule, std::size_t position) {
 std::vector<PortRange> selection(const Rule& rule) {
   std::vector<PortRange> out = rule.ports;
   for (const std::uint8_t type : rule.types) {
-    out.push_back({static_cast<std::uint16_t>(type << 8), static_cast<std::uint16_t>(type << 8 | 255)});
+    const auto first = static_cast<std::uint16_t>(type << 8);
+    if (rule.codes.empty()) out.push_back({first, static_cast<std::uint16_t>(first | 255)});
+    for (const std::uint8_t code : rule.codes) {
+      const auto one = static_cast<std::uint16_t>(first | code);
+      out.push_back({one, one});
+    }
   }
   return out;
 }
@@ -88,7 +95,7 @@ Result<ProtocolClasses> classes_of(const Snapshot& snapshot, unsigned protocol) 
   std::map<std::vector<PortRange>, std::vector<std::uint32_t>, RangeOrder> selections;
   std::vector<std::vector<PortRange>> lists;
   for (const Rule& rule : snapshot.rules) {
-    if (number_of(rule.protocol) != protocol) continue;
+    if (!is_about(rule, protocol)) continue;
     std::vector<PortRange> selected = selection(rule);
     if (!selections.try_emplace(selected).second || selected.empty()) continue;
     lists.push_back(std::move(selected));
@@ -125,15 +132,22 @@ void merge_rows(PolicyRows& rows) {
 }
 
 Result<> add_rule(const Rule& rule, std::size_t position, const SnapshotIndex& index,
-                  const ProtocolClasses& classes, PolicyRows& rows) {
+                  const std::vector<ProtocolClasses>& classes, PolicyRows& rows) {
   const Result<std::uint16_t> from = index.class_number(rule.from, "a rule");
   if (!from) return fail(from.error().code, name_of(rule, position) + ": " + from.error().context);
   const Result<std::uint16_t> to = index.class_number(rule.to, "a rule");
   if (!to) return fail(to.error().code, name_of(rule, position) + ": " + to.error().context);
   const pt_rule row{static_cast<__u32>(position), rule.strict ? __u32{PT_RULE_STRICT} : 0};
-  for (const std::uint32_t port_class : classes.selections.at(selection(rule))) {
-    const pt_policy_key key{*from, *to, static_cast<__u8>(number_of(rule.protocol)),
-                            static_cast<__u8>(port_class), 0};
+  for (unsigned protocol = 0; protocol < PT_PROTO_COUNT; ++protocol) {
+    if (!is_about(rule, protocol)) continue;
+    pt_policy_key key{*from, *to, static_cast<__u8>(protocol), 0, 0};
+    for (const std::uint32_t port_class : classes[protocol].selections.at(selection(rule))) {
+      key.port_class = static_cast<__u8>(port_class);
+      rows.emplace_back(key, row);
+    }
+    if (!rule.fragments) continue;
+    key.port_class = 0;
+    key.fragments = 1;
     rows.emplace_back(key, row);
   }
   return {};
@@ -149,6 +163,27 @@ void fill_lines(const PortPartition& partition, unsigned protocol, std::vector<p
 }
 
 }  // namespace
+
+std::string rule_text(const Rule& rule) {
+  std::string out = rule.from + " to " + rule.to + ": " + std::string(authority::word_of(rule.protocol));
+  std::string separator = " ";
+  for (const PortRange& range : rule.ports) {
+    out += separator + std::to_string(range.first);
+    if (range.last != range.first) out += "-" + std::to_string(range.last);
+    separator = ",";
+  }
+  for (const std::uint8_t type : rule.types) {
+    if (rule.codes.empty()) out += separator + std::to_string(type);
+    for (const std::uint8_t code : rule.codes) {
+      out += separator + std::to_string(type) + "/" + std::to_string(code);
+      separator = ",";
+    }
+    separator = ",";
+  }
+  if (rule.strict) out += " strict";
+  if (rule.fragments) out += " fragments";
+  return out;
+}
 
 Result<> compile_policy(const Snapshot& snapshot, const SnapshotIndex& index, Tables& tables) {
   if (snapshot.rules.size() > PT_MAX_RULES) {
@@ -168,7 +203,7 @@ Result<> compile_policy(const Snapshot& snapshot, const SnapshotIndex& index, Ta
   }
   for (std::size_t i = 0; i < snapshot.rules.size(); ++i) {
     const Rule& rule = snapshot.rules[i];
-    Result<> added = add_rule(rule, i, index, classes[number_of(rule.protocol)], tables.policy);
+    Result<> added = add_rule(rule, i, index, classes, tables.policy);
     if (!added) return added;
     if (tables.policy.size() < kMergeAtRows) continue;
     merge_rows(tables.policy);

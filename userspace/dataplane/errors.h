@@ -17,6 +17,7 @@ inline constexpr ErrorCode pins{"dataplane.pins"};      // bpffs missing, foreig
 inline constexpr ErrorCode abi{"dataplane.abi"};        // pins of another ABI version
 inline constexpr ErrorCode map{"dataplane.map"};        // a map operation failed
 inline constexpr ErrorCode digest{"dataplane.digest"};  // read-back differs from what was written
+inline constexpr ErrorCode stale{"dataplane.stale", ErrorKind::conflict};  // a lease of an epoch that is over
 inline constexpr ErrorCode attach{"dataplane.attach"};
 inline constexpr ErrorCode interface_missing{"netdev.interface_missing", ErrorKind::config};
 inline constexpr ErrorCode interface_refused{"netdev.interface_refused", ErrorKind::config};

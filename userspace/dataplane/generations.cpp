@@ -24,6 +24,8 @@
 #include "dataplane/inner_table.h"
 #include "dataplane/kernel_error.h"
 #include "dataplane/mapped_array.h"
+#include "dataplane/meter_rows.h"
+#include "dataplane/rule_bank.h"
 #include "dataplane/selector.h"
 
 namespace postern::dataplane {
@@ -31,15 +33,21 @@ namespace {
 
 constexpr std::size_t kPortLines = std::size_t{PT_PROTO_COUNT} * PT_PORT_LINES;
 
-constexpr std::array<std::string_view, 7> kSwapped = {"ports",   "segments", "peers", "endpoints",
-                                                      "owners4", "owners6",  "policy"};
+constexpr std::array<std::string_view, 11> kSwapped = {"ports",   "segments",  "peers",    "endpoints",
+                                                       "owners4", "owners6",   "policy",   "rates",
+                                                       "resources", "services", "backends"};
+constexpr std::size_t kPolicy = 6;  // its place among them
+static_assert(kSwapped[kPolicy] == "policy");
+
 std::array<RowView, kSwapped.size()> views_of(const Tables& tables) {
   return {RowView(tables.ports),   RowView(tables.segments), RowView(tables.peers), RowView(tables.endpoints),
-          RowView(tables.owners4), RowView(tables.owners6),  RowView(tables.policy)};
+          RowView(tables.owners4), RowView(tables.owners6),  RowView(tables.policy), RowView(tables.rates),
+          RowView(tables.resources), RowView(tables.services), RowView(tables.backends)};
 }
 
 bool same_gateway(pt_gateway a, pt_gateway b) {
   a.generation = b.generation = 0;
+  a.rule_bank = b.rule_bank = 0;
   return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
@@ -62,18 +70,18 @@ Result<> read_rows(std::string_view name, int outer_fd, std::uint32_t slot, Rows
 }  // namespace
 
 struct Generations::State {
-  State(const Plane& plane_, Selector selector_, MappedArray port_classes_, MappedArray fences_,
+  State(const Plane& plane_, Selector selector_, MappedArray port_classes_, Leases leases_,
         GracePeriod barrier_)
       : plane(plane_),
         selector(std::move(selector_)),
         port_classes(std::move(port_classes_)),
-        fences(std::move(fences_)),
+        leases(std::move(leases_)),
         barrier(std::move(barrier_)) {}
 
   const Plane& plane;
   Selector selector;
   MappedArray port_classes;
-  MappedArray fences;
+  Leases leases;
   GracePeriod barrier;
   // Of the active slot's tables; none where the slot is empty.
   std::array<std::optional<TableDigest>, kSwapped.size()> digests;
@@ -81,13 +89,11 @@ struct Generations::State {
   pt_port_line* port_lines(std::uint32_t slot) const {
     return port_classes.as<pt_port_line>() + slot * kPortLines;
   }
-  std::atomic_ref<__u64> fence_epoch(ResourceNumber number) const {
-    return std::atomic_ref<__u64>(fences.as<pt_fence>()[number.value].epoch);
-  }
 
   Result<pt_gateway> gateway(std::uint32_t slot) const;
   Result<> digest_active();
-  Result<> fill_arrays(const Tables& tables, std::uint32_t slot, Generation generation) const;
+  Result<> fill_arrays(const Tables& tables, std::uint32_t slot, Generation generation,
+                       std::uint8_t rule_bank) const;
   Result<> fill_table(std::size_t table, const RowView& rows, bool shared, std::uint32_t slot) const;
 };
 
@@ -111,9 +117,10 @@ Result<> Generations::State::digest_active() {
 }
 
 Result<> Generations::State::fill_arrays(const Tables& tables, std::uint32_t slot,
-                                         Generation generation) const {
+                                         Generation generation, std::uint8_t rule_bank) const {
   pt_gateway row = tables.gateway;
   row.generation = generation.value;
+  row.rule_bank = rule_bank;
   if (::bpf_map_update_elem(plane.map_fd("gateway"), &slot, &row, BPF_ANY) != 0) {
     return kernel_error(errc::map, "cannot write table gateway", errno);
   }
@@ -154,13 +161,12 @@ Result<Generations> Generations::open(const Plane& plane) {
   Result<MappedArray> port_classes = MappedArray::map(plane.map_fd("port_classes"), "port_classes",
                                                       PT_SLOTS * kPortLines * sizeof(pt_port_line));
   if (!port_classes) return pass_on(std::move(port_classes));
-  Result<MappedArray> fences =
-      MappedArray::map(plane.map_fd("fences"), "fences", PT_MAX_RESOURCES * sizeof(pt_fence));
-  if (!fences) return pass_on(std::move(fences));
+  Result<Leases> leases = Leases::open(plane);
+  if (!leases) return pass_on(std::move(leases));
   Result<GracePeriod> barrier = GracePeriod::create();
   if (!barrier) return pass_on(std::move(barrier));
   auto state = std::make_unique<State>(plane, Selector(std::move(*selector)), std::move(*port_classes),
-                                       std::move(*fences), std::move(*barrier));
+                                       std::move(*leases), std::move(*barrier));
   if (Result<> read = state->digest_active(); !read) return pass_on(std::move(read));
   return Generations(std::move(state));
 }
@@ -209,7 +215,14 @@ Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor) {
     if (Result<> filled = state.fill_table(i, views[i], shared, idle_slot); !filled)
       return pass_on(std::move(filled));
   }
-  if (Result<> filled = state.fill_arrays(tables, idle_slot, report.generation); !filled) {
+  if (Result<> made = make_meter_rows(state.plane, tables); !made) return pass_on(std::move(made));
+  const bool same_rules = wanted[kPolicy] == state.digests[kPolicy];
+  const auto bank = static_cast<std::uint8_t>(same_rules ? gateway->rule_bank : 1 - gateway->rule_bank);
+  if (!same_rules) {
+    if (Result<> cleared = clear_rule_bank(state.plane, bank, tables); !cleared)
+      return pass_on(std::move(cleared));
+  }
+  if (Result<> filled = state.fill_arrays(tables, idle_slot, report.generation, bank); !filled) {
     return pass_on(std::move(filled));
   }
   state.selector.flip(report.generation);
@@ -226,6 +239,7 @@ Result<Tables> Generations::read_active() const {
   if (!gateway) return fail(gateway.error().code, gateway.error().context);
   tables.gateway = *gateway;
   tables.gateway.generation = 0;
+  tables.gateway.rule_bank = 0;
   const auto read = [&](std::string_view name, auto& rows) {
     return read_rows(name, state.plane.map_fd(name), slot, rows);
   };
@@ -236,31 +250,39 @@ Result<Tables> Generations::read_active() const {
   if (all) all = read("owners4", tables.owners4);
   if (all) all = read("owners6", tables.owners6);
   if (all) all = read("policy", tables.policy);
+  if (all) all = read("rates", tables.rates);
+  if (all) all = read("resources", tables.resources);
+  if (all) all = read("services", tables.services);
+  if (all) all = read("backends", tables.backends);
   if (!all) return pass_on(std::move(all));
   tables.port_classes.assign(state.port_lines(slot), state.port_lines(slot) + kPortLines);
   return tables;
 }
 
 Result<> Generations::raise_fences(const std::map<ResourceNumber, Epoch>& floors) {
-  if (!floors.empty() && floors.rbegin()->first.value >= PT_MAX_RESOURCES) {
-    return fail(errc::capacity, "resource number " + std::to_string(floors.rbegin()->first.value) +
-                                    " has no fence: numbers go up to " +
-                                    std::to_string(PT_MAX_RESOURCES - 1));
+  if (!floors.empty()) {  // the greatest number last: all are within the table, or none is raised
+    if (const Result<Epoch> last = fence(floors.rbegin()->first); !last) {
+      return fail(last.error().code, last.error().context);
+    }
   }
   for (const auto& [number, epoch] : floors) {
-    const std::atomic_ref<__u64> fence = state_->fence_epoch(number);
-    if (fence.load() < epoch.value) fence.store(epoch.value);
+    if (Result<> raised = state_->leases.raise_fence(number, epoch); !raised) return raised;
   }
   return {};
 }
 
 Result<Epoch> Generations::fence(ResourceNumber resource) const {
-  if (resource.value >= PT_MAX_RESOURCES) {
-    return fail(errc::capacity, "resource number " + std::to_string(resource.value) +
-                                    " has no fence: numbers go up to " +
-                                    std::to_string(PT_MAX_RESOURCES - 1));
-  }
-  return Epoch(state_->fence_epoch(resource).load());
+  return state_->leases.fence(resource);
+}
+
+Result<std::vector<pt_count>> Generations::rule_counts(std::size_t rules) const {
+  const Result<pt_gateway> gateway = state_->gateway(state_->selector.active_slot());
+  if (!gateway) return fail(gateway.error().code, gateway.error().context);
+  return read_rule_bank(state_->plane, gateway->rule_bank, rules);
+}
+
+const Leases& Generations::leases() const {
+  return state_->leases;
 }
 
 }  // namespace postern::dataplane

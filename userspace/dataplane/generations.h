@@ -9,6 +9,7 @@
 
 #include "core/ids.h"
 #include "core/result.h"
+#include "dataplane/leases.h"
 #include "dataplane/plane.h"
 #include "dataplane/tables.h"
 
@@ -45,6 +46,10 @@ class Generations {
   // Raises fence epochs to at least these; never lowers one. Not swapped: it only denies.
   Result<> raise_fences(const std::map<ResourceNumber, Epoch>& floors);
   Result<Epoch> fence(ResourceNumber resource) const;
+  // What each of the active generation's first `rules` rules let pass, since its list of rules came into force.
+  Result<std::vector<pt_count>> rule_counts(std::size_t rules) const;
+  // The same fences, and the deadlines beside them. Lives as long as *this.
+  const Leases& leases() const;
 
  private:
   struct State;

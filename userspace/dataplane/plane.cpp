@@ -35,6 +35,7 @@ namespace {
 
 constexpr const char* kUnderlayProgram = "pt_underlay";
 constexpr const char* kLocalProgram = "pt_local";
+constexpr const char* kFlows = "flows";
 constexpr const char* kPrograms[] = {kUnderlayProgram, kLocalProgram};
 
 const std::string kVersionPrefix = "v" + std::to_string(PT_ABI_VERSION) + "-";
@@ -68,7 +69,7 @@ class LoadedPlane final : public Plane {
 };
 
 // Of the generated skeleton only its bytes are used: maps and programs are looked up by their names.
-Result<Object> open_object() {
+Result<Object> open_object(PlaneSizes sizes) {
   const KernelLog log;
   std::size_t size_bytes = 0;
   const void* bytes = ::gateway_bpf__elf_bytes(&size_bytes);
@@ -79,6 +80,11 @@ Result<Object> open_object() {
     if (::bpf_object__find_program_by_name(object.get(), name) == nullptr) {
       return fail(errc::load, std::string("the built-in BPF object has no program ") + name);
     }
+  }
+  bpf_map* flows = ::bpf_object__find_map_by_name(object.get(), kFlows);
+  if (flows == nullptr || ::bpf_map__set_max_entries(flows, sizes.flows) != 0) {
+    return fail(errc::load, "the built-in BPF object has no table of flows of " +
+                                std::to_string(sizes.flows) + " entries");
   }
   return object;
 }
@@ -195,7 +201,8 @@ Result<> check_layout(const bpf_map* map, int fd) {
                         errno);
   }
   if (info.type == ::bpf_map__type(map) && info.key_size == ::bpf_map__key_size(map) &&
-      info.value_size == ::bpf_map__value_size(map) && info.max_entries == ::bpf_map__max_entries(map) &&
+      info.value_size == ::bpf_map__value_size(map) &&
+      (info.max_entries == ::bpf_map__max_entries(map) || ::bpf_map__name(map) == std::string_view(kFlows)) &&
       (info.map_flags & ~kFlagsOfKernel) == ::bpf_map__map_flags(map)) {
     return {};
   }
@@ -257,19 +264,19 @@ Result<std::unique_ptr<Plane>> take_over(bpf_object& object, const PinDirectory&
 
 }  // namespace
 
-Result<std::unique_ptr<Plane>> Plane::open(const std::filesystem::path& directory) {
+Result<std::unique_ptr<Plane>> Plane::open(const std::filesystem::path& directory, PlaneSizes sizes) {
   Result<PinDirectory> pins = PinDirectory::prepare(directory);
   if (!pins) return pass_on(std::move(pins));
   Result<std::vector<std::string>> names = pins->names();
   if (!names) return pass_on(std::move(names));
-  Result<Object> object = open_object();
+  Result<Object> object = open_object(sizes);
   if (!object) return pass_on(std::move(object));
   if (names->empty()) return load_anew(**object, &*pins);
   return take_over(**object, *pins, *names);
 }
 
-Result<std::unique_ptr<Plane>> Plane::open_unpinned() {
-  Result<Object> object = open_object();
+Result<std::unique_ptr<Plane>> Plane::open_unpinned(PlaneSizes sizes) {
+  Result<Object> object = open_object(sizes);
   if (!object) return pass_on(std::move(object));
   return load_anew(**object, nullptr);
 }

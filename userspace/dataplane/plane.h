@@ -8,11 +8,17 @@
 #include <string>
 #include <string_view>
 
+#include "abi.h"
 #include "config/config.h"
 #include "core/result.h"
 #include "dataplane/errors.h"
 
 namespace postern::dataplane {
+
+// Sizes of tables that the config sets. Pinned tables keep theirs until they are made anew.
+struct PlaneSizes {
+  std::uint32_t flows = PT_FLOWS;
+};
 
 class Plane {
  public:
@@ -20,9 +26,9 @@ class Plane {
   // pins of another ABI and a directory that is no bpffs are refused with the remedy. `taken_over` tells
   // which it was. A pinned program whose code differs from this build's is loaded anew over the pinned maps
   // and becomes program_fd(); the old one stays attached until Attachments replaces it.
-  static Result<std::unique_ptr<Plane>> open(const std::filesystem::path& directory);
+  static Result<std::unique_ptr<Plane>> open(const std::filesystem::path& directory, PlaneSizes sizes = {});
   // Without pins: dies with the object. For tests.
-  static Result<std::unique_ptr<Plane>> open_unpinned();
+  static Result<std::unique_ptr<Plane>> open_unpinned(PlaneSizes sizes = {});
   // Removes all pins of the directory. The programs must be detached.
   static Result<> unpin(const std::filesystem::path& directory);
 

@@ -47,6 +47,7 @@ Result<SnapshotIndex> SnapshotIndex::make(const authority::Snapshot& snapshot, c
   if (Result<> added = index.add_segments(snapshot); !added) return pass_on(std::move(added));
   if (Result<> added = index.add_classes(snapshot); !added) return pass_on(std::move(added));
   if (Result<> added = index.add_resources(snapshot); !added) return pass_on(std::move(added));
+  if (Result<> added = index.add_services(snapshot); !added) return pass_on(std::move(added));
   if (Result<> added = index.add_peers(snapshot, site); !added) return pass_on(std::move(added));
   return index;
 }
@@ -93,6 +94,20 @@ Result<> SnapshotIndex::add_resources(const authority::Snapshot& snapshot) {
                                       std::to_string(PT_MAX_RESOURCES - 1));
     }
     if (!resources_.emplace(resource.id, &resource).second) return twice("resource", resource.id);
+    if (!numbers_.emplace(resource.number.value, &resource).second) {
+      return twice("resource number", std::to_string(resource.number.value));
+    }
+  }
+  return {};
+}
+
+Result<> SnapshotIndex::add_services(const authority::Snapshot& snapshot) {
+  if (snapshot.services.size() > PT_MAX_SERVICES) {
+    return too_many("services", snapshot.services.size(), PT_MAX_SERVICES);
+  }
+  for (const authority::Service& service : snapshot.services) {
+    if (!services_.emplace(service.id, static_cast<std::uint32_t>(services_.size())).second)
+      return twice("service", service.id);
   }
   return {};
 }
@@ -117,6 +132,13 @@ Result<std::uint16_t> SnapshotIndex::class_number(std::string_view id, std::stri
 Result<const authority::Resource*> SnapshotIndex::resource(std::string_view id,
                                                            std::string_view where) const {
   return look_up(resources_, id, where, errc::unknown_name, "resource");
+}
+Result<std::uint32_t> SnapshotIndex::service_number(std::string_view id, std::string_view where) const {
+  return look_up(services_, id, where, errc::unknown_name, "service");
+}
+const authority::Resource* SnapshotIndex::resource_of(ResourceNumber number) const {
+  const auto found = numbers_.find(number.value);
+  return found == numbers_.end() ? nullptr : found->second;
 }
 Result<PeerId> SnapshotIndex::peer(std::string_view id, std::string_view where) const {
   return look_up(peers_, id, where, errc::unknown_name, "peer or gateway");

@@ -31,17 +31,23 @@ class SnapshotIndex {
   Result<std::uint16_t> class_number(std::string_view id, std::string_view where) const;
   Result<const authority::Resource*> resource(std::string_view id, std::string_view where) const;
   Result<PeerId> peer(std::string_view id, std::string_view where) const;  // or another gateway
+  Result<std::uint32_t> service_number(std::string_view id, std::string_view where) const;
+  // Nothing when the snapshot has no resource of this number.
+  const authority::Resource* resource_of(ResourceNumber number) const;
 
  private:
   Result<> add_segments(const authority::Snapshot& snapshot);
   Result<> add_classes(const authority::Snapshot& snapshot);
   Result<> add_resources(const authority::Snapshot& snapshot);
+  Result<> add_services(const authority::Snapshot& snapshot);
   Result<> add_peers(const authority::Snapshot& snapshot, const Site& site);
 
   const authority::Gateway* own_ = nullptr;
   std::unordered_map<std::string_view, SegmentNumbers> segments_;
   std::unordered_map<std::string_view, std::uint16_t> classes_;
   std::unordered_map<std::string_view, const authority::Resource*> resources_;
+  std::unordered_map<std::uint32_t, const authority::Resource*> numbers_;
+  std::unordered_map<std::string_view, std::uint32_t> services_;
   std::unordered_map<std::string_view, PeerId> peers_;
 };
 

@@ -20,7 +20,7 @@ template <class Key, class Value>
 using Rows = std::vector<std::pair<Key, Value>>;
 
 struct Tables {
-  pt_gateway gateway{};  // .generation is left 0: Generations sets it
+  pt_gateway gateway{};  // .generation and .rule_bank are left 0: Generations sets them
   Rows<pt_port_key, pt_port> ports;
   Rows<__u32, pt_segment> segments;  // by VNI
   Rows<pt_address, pt_peer> peers;
@@ -28,6 +28,10 @@ struct Tables {
   Rows<pt_owner_key4, pt_owner> owners4;
   Rows<pt_owner_key6, pt_owner> owners6;
   Rows<pt_policy_key, pt_rule> policy;
+  Rows<__u32, pt_rate> rates;          // by peer id; 0: the guarded ports
+  Rows<__u32, pt_resource> resources;  // by resource number
+  Rows<__u32, pt_service> services;    // by service number
+  Rows<pt_backend_key, pt_backend> backends;
   std::vector<pt_port_line> port_classes;  // PT_PROTO_COUNT * PT_PORT_LINES
 };
 

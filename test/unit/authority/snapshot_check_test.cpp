@@ -241,9 +241,25 @@ TEST_CASE("resources with shared numbers, without or with repeated candidates ar
 TEST_CASE("rules that mix protocols with what they do not have are refused") {
   CHECK(verdict([](Snapshot& s) { s.rules[0].types = {1}; }) == "snapshot.field");
   CHECK(verdict([](Snapshot& s) { s.rules[1].ports = {{1, 1}}; }) == "snapshot.field");
-  CHECK(verdict([](Snapshot& s) { s.rules[1].strict = true; }) == "snapshot.field");
-  CHECK(verdict([](Snapshot& s) { s.rules[2].strict = true; }) == "snapshot.field");
+  CHECK(verdict([](Snapshot& s) { s.rules[0].codes = {1}; }) == "snapshot.field");
+  CHECK(verdict([](Snapshot& s) { s.rules[0].protocol = Protocol::any; }) == "snapshot.field");
   CHECK(verdict([](Snapshot& s) { s.rules[0].ports = {{2, 1}}; }) == "snapshot.field");
+}
+
+TEST_CASE("services that nobody could serve are refused") {
+  const auto with = [](const auto& change) {
+    return verdict([&](Snapshot& s) {
+      s.services = {{"www", Protocol::tcp, 80, {{*IpAddress::parse("10.1.0.5"), 1, false}}}};
+      change(s.services[0]);
+    });
+  };
+  CHECK(with([](Service&) {}) == "ok");
+  CHECK(with([](Service& s) { s.protocol = Protocol::icmp; }) == "snapshot.field");
+  CHECK(with([](Service& s) { s.port = 0; }) == "snapshot.field");
+  CHECK(with([](Service& s) { s.id = "www!"; }) == "snapshot.field");
+  CHECK(with([](Service& s) { s.backends[0].weight = 0; }) == "snapshot.field");
+  CHECK(with([](Service& s) { s.backends.push_back(s.backends[0]); }) == "snapshot.field");
+  CHECK(with([](Service& s) { s.backends.resize(256); }) == "snapshot.capacity");
 }
 
 TEST_CASE("an epoch floor may outlive its resource") {

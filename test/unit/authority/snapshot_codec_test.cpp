@@ -136,8 +136,30 @@ TEST_CASE("another version of the document is refused and said to be newer") {
   CHECK(outcome(replaced(R"("v":1})", R"("v":"1"})")) == "json.field_invalid");
 }
 
-TEST_CASE("services and grants are refused as not supported by this version") {
-  CHECK(says(replaced(R"("services":[])", R"("services":[{}])"), "services must be empty"));
+TEST_CASE("services, codes, rates and tunnels are read as they are written") {
+  const std::string text = replaced(
+      R"("services":[])",
+      R"("services":[{"backends":[{"address":"10.1.0.5","drain":true,"weight":3}],"id":"www","port":80,"protocol":"tcp"}])");
+  const Result<Snapshot> read = parse_snapshot(text);
+  REQUIRE_MESSAGE(read, (read ? "" : read.error().message()));
+  REQUIRE(read->services.size() == 1);
+  CHECK(read->services[0] ==
+        Service{"www", Protocol::tcp, 80, {{*IpAddress::parse("10.1.0.5"), 3, true}}});
+  CHECK(encode_snapshot(*read) == text);
+  Snapshot changed = *read;
+  changed.peers[0].rate_packets_per_s = 5;
+  changed.peers[0].tunnel = Tunnel::geneve;
+  changed.rules[0].protocol = Protocol::icmp;
+  changed.rules[0].ports.clear();
+  changed.rules[0].types = {3};
+  changed.rules[0].codes = {4};
+  const Result<Snapshot> again = parse_snapshot(encode_snapshot(changed));
+  REQUIRE_MESSAGE(again, (again ? "" : again.error().message()));
+  CHECK(*again == changed);
+  CHECK(says(replaced(R"("services":[])", R"("services":[{}])"), "services[0]"));
+}
+
+TEST_CASE("grants are refused as not supported by this version") {
   CHECK(says(replaced(R"("grants":[])", R"("grants":[{"id":"g"}])"), "not supported by this version"));
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("unknown keys are refused at every level, with place and suggestion") 
     CAPTURE(place);
     CHECK(outcome(replaced(place, std::string(place) + ", surplus: 1")) == "config.unknown_key");
   }
-  CHECK(outcome(replaced("mesh: demo", "mesh: demo\nservices: []")) == "config.unknown_key");
+  CHECK(outcome(replaced("mesh: demo", "mesh: demo\ngrants: []")) == "config.unknown_key");
   CHECK(says(replaced("protocol: tcp", "protcol: tcp"),
              "p.yaml:17:22: unknown key \"protcol\" in a rule; did you mean "
              "\"protocol\"?"));

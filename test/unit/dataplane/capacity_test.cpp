@@ -34,8 +34,8 @@ TEST_CASE("one row too many is refused, naming table, need and limit") {
     named = "table peers needs 131073 rows and has room for 131072";
   }
   SUBCASE("endpoints") {
-    tables.endpoints.resize(PT_MAX_PEERS + 1);
-    named = "table endpoints needs 131073";
+    tables.endpoints.resize(PT_MAX_PEERS * PT_MAX_UNDERLAY_ADDRESSES + 1);
+    named = "table endpoints needs 524289";
   }
   SUBCASE("owners4") {
     tables.owners4.resize(2 * PT_MAX_PREFIXES + 1);

@@ -16,11 +16,12 @@ TEST_CASE("verdicts and reasons have their own labels, and unknown numbers have 
   CHECK(drop_label(PT_DROP_REASON_COUNT) == "");
   CHECK(drop_help(PT_DROP_NONE) == "");
   std::set<std::string_view> labels;
-  for (unsigned reason = PT_DROP_NONE + 1; reason < PT_DROP_REASON_COUNT; ++reason) {
-    CHECK_FALSE(drop_help(reason).empty());
-    labels.insert(drop_label(reason));
-  }
-  CHECK(labels.size() == PT_DROP_REASON_COUNT - 1);
+#define PT_X(number, name, label, help)   \
+  CHECK(drop_label(number) == label);     \
+  CHECK_FALSE(drop_help(number).empty()); \
+  CHECK(labels.insert(label).second);
+  PT_DROP_REASONS(PT_X)
+#undef PT_X
   CHECK_FALSE(labels.contains(""));
 }
 
