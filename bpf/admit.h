@@ -20,7 +20,8 @@ PT_STAGE int pt_admit(struct pt_packet* packet, const struct pt_flow* outer, con
   packet->sender_flags = peer->flags;
   if (peer->state == PT_PEER_REVOKED) return -PT_DROP_PEER_REVOKED;
   if (peer->state != PT_PEER_ACTIVE) return -PT_DROP_PEER_EXPIRED;
-  if (tunnel->flags != PT_VXLAN_FLAG_VNI) return -PT_DROP_BAD_TUNNEL;
+  if (!tunnel->known) return -PT_DROP_BAD_TUNNEL;
+  PT_TRY(pt_read_fence(packet, tunnel->length - tunnel->options, tunnel->options));
 
   packet->vni = tunnel->vni;
   if (packet->vni == PT_VNI_ANY) return -PT_DROP_VNI_DENIED;

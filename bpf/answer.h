@@ -17,6 +17,7 @@ PT_STAGE int pt_answer_peer(struct pt_packet* packet, int verdict) {
   if (!known) return -PT_DROP_TABLE_MISSING;
   const struct pt_endpoint* endpoint = bpf_map_lookup_elem(known, &packet->sender);
   if (!endpoint) return -PT_DROP_NO_ROUTE;
+  packet->fenced = false; /* we speak for ourselves */
   const __u16 source_port = PT_DYNAMIC_PORTS | (packet->sender & (65535 - PT_DYNAMIC_PORTS));
   struct bpf_fib_lookup* fib = pt_clean(packet->work->fib);
   PT_TRY(pt_tunnel_route(packet, packet->sender, endpoint, packet->answer_tos, source_port, fib));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tunnel headers put on a frame (SPEC 1.8): Ethernet, IPv4 or IPv6, UDP, VXLAN. Over IPv4 the UDP checksum is
+ * Tunnel headers put on a frame (SPEC 1.8): Ethernet, IPv4 or IPv6, UDP, VXLAN or Geneve. Over IPv4 the UDP checksum is
  * zero, over IPv6 it is real (checksum.h). TOS and traffic class are the inner packet's, so DSCP and ECN go
  * along (RFC 6040, normal mode).
  */
@@ -33,6 +33,7 @@ struct pt_envelope {
   struct pt_address local __attribute__((aligned(8)));
   struct pt_address remote __attribute__((aligned(8)));
   __u32 vni;
+  __u32 word_be; /* in front of the VNI: VXLAN's flags, or Geneve's lengths and protocol */
   __u16 source_port;
   __u16 port_be;
   __u16 inner_length;
@@ -40,13 +41,23 @@ struct pt_envelope {
   __u16 dmac[3];
   __u16 smac[3];
   __u8 tos;
-  __u8 pad[7];
+  __u8 pad[3];
 };
 
 /* In front of the inner IP packet: outer IP, UDP, VXLAN and the inner Ethernet header. */
 PT_STAGE __u32 pt_overhead(bool six) {
   const __u32 ip = six ? sizeof(struct pt_ipv6) : sizeof(struct pt_ipv4);
   return ip + sizeof(struct pt_udp) + sizeof(struct pt_vxlan) + sizeof(struct pt_ethernet);
+}
+
+PT_STAGE __u16 pt_port_of_tunnel(const struct pt_packet* packet, const struct pt_endpoint* endpoint) {
+  const struct pt_gateway* us = packet->generation.gateway;
+  return endpoint->tunnel == PT_TUNNEL_GENEVE ? us->geneve_port_be : us->tunnel_port_be;
+}
+
+/* What goes between the tunnel headers and the frame. */
+PT_STAGE __u32 pt_option_bytes(const struct pt_packet* packet, const struct pt_endpoint* endpoint) {
+  return packet->fenced && endpoint->tunnel == PT_TUNNEL_GENEVE ? sizeof(struct pt_fence_option) : 0;
 }
 
 /* The parts of `fib` that its caller has not set. */
@@ -72,17 +83,18 @@ PT_FUNCTION int pt_fib_of_tunnel(const struct pt_endpoint* endpoint, __u32 tos, 
 PT_STAGE int pt_tunnel_route(struct pt_packet* packet, __u32 id, const struct pt_endpoint* endpoint, __u8 tos,
                              __u16 source_port, struct bpf_fib_lookup* fib) {
   const bool six = !pt_is_mapped(&endpoint->remote);
-  const __u32 total = pt_length(packet->ctx) - sizeof(struct pt_ethernet) + pt_overhead(six);
+  const __u32 overhead = pt_overhead(six) + pt_option_bytes(packet, endpoint);
+  const __u32 total = pt_length(packet->ctx) - sizeof(struct pt_ethernet) + overhead;
   if (six == pt_is_mapped(&endpoint->local)) return -PT_DROP_NO_FIB_ROUTE;
   if (total > 0xffff) return -PT_DROP_TOO_BIG;
   fib->sport = bpf_htons(source_port);
-  fib->dport = packet->generation.gateway->tunnel_port_be;
+  fib->dport = pt_port_of_tunnel(packet, endpoint);
   fib->tot_len = total;
   PT_TRY(pt_fib_of_tunnel(endpoint, tos, fib));
   const int found = pt_route(packet, fib);
   if (found != PT_GO_ON && found != -PT_DROP_TOO_BIG) return found;
   const __u32 mtu = pt_within_path_mtu(id, fib->tot_len); /* where the lookup leaves the way's MTU */
-  packet->mtu = mtu - pt_overhead(six);
+  packet->mtu = mtu - overhead;
   if (found != PT_GO_ON || total > mtu) return -PT_DROP_TOO_BIG;
   return pt_egress(packet, fib->ifindex, PT_ROLE_UNDERLAY, PT_VNI_ANY);
 }
@@ -92,7 +104,7 @@ PT_STAGE void pt_write_udp(struct pt_udp* udp, struct pt_vxlan* vxlan, const str
   udp->destination_be = from->port_be;
   udp->length_be = bpf_htons(from->inner_length + sizeof(*udp) + sizeof(*vxlan));
   udp->checksum = 0;
-  vxlan->flags_be = bpf_htonl((__u32)PT_VXLAN_FLAG_VNI << 24);
+  vxlan->flags_be = from->word_be;
   vxlan->vni_be = bpf_htonl(from->vni << 8);
 }
 
@@ -154,21 +166,25 @@ PT_FUNCTION int pt_put_on(struct xdp_md* ctx, const struct pt_envelope* from) {
 PT_STAGE int pt_tunnel_send(struct pt_packet* packet, const struct pt_endpoint* endpoint,
                             const struct pt_flow* flow, __u8 tos, __u16 source_port,
                             const struct bpf_fib_lookup* fib, int verdict) {
+  const __u32 options = pt_option_bytes(packet, endpoint);
   struct pt_envelope envelope = {
       .local = endpoint->local,
       .remote = endpoint->remote,
       .vni = packet->vni,
       .source_port = source_port,
-      .port_be = packet->generation.gateway->tunnel_port_be,
-      .inner_length = pt_length(packet->ctx),
+      .word_be = endpoint->tunnel == PT_TUNNEL_GENEVE ? pt_geneve_word(options)
+                                                      : bpf_htonl((__u32)PT_VXLAN_FLAG_VNI << 24),
+      .port_be = pt_port_of_tunnel(packet, endpoint),
+      .inner_length = pt_length(packet->ctx) + options,
       .tos = tos,
   };
   if (!pt_is_mapped(&endpoint->remote)) {
     const int sum =
         flow ? pt_sum_frame(packet->ctx, flow) : pt_sum_bytes(packet->ctx, 0, pt_length(packet->ctx));
     if (sum < 0) return sum;
-    envelope.inner_sum = sum;
+    envelope.inner_sum = options ? pt_fold((__u64)sum + pt_sum_fence(packet)) : sum;
   }
+  if (options) PT_TRY(pt_write_fence(packet));
   pt_copy_mac(envelope.dmac, fib->dmac);
   pt_copy_mac(envelope.smac, fib->smac);
   PT_TRY(pt_put_on(packet->ctx, &envelope));

@@ -90,7 +90,9 @@ PT_STAGE int pt_judge_inner(struct pt_packet* packet, const struct pt_segment* s
 /* Before the first adoption no address is known to be ours, so the tunnel's port alone is closed. */
 PT_STAGE int pt_judge_unadopted(const struct pt_packet* packet, const struct pt_flow* outer) {
   if (outer->fragment || outer->next_header != PT_IP_UDP) return PT_VERDICT_PASS;
-  return pt_is_to_port(packet->ctx, outer, bpf_htons(PT_VXLAN_PORT)) ? -PT_DROP_CLOSED : PT_VERDICT_PASS;
+  const bool ours = pt_is_to_port(packet->ctx, outer, bpf_htons(PT_VXLAN_PORT)) ||
+                    pt_is_to_port(packet->ctx, outer, bpf_htons(PT_GENEVE_PORT));
+  return ours ? -PT_DROP_CLOSED : PT_VERDICT_PASS;
 }
 
 PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {

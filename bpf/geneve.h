@@ -42,7 +42,7 @@ PT_STAGE bool pt_geneve_known(const struct pt_geneve* header) {
 }
 
 /* Walks `length` bytes of options at `offset`. *fence keeps class 0 when there is no fence option. */
-__attribute__((noinline)) int pt_geneve_options(struct xdp_md* ctx, __u32 offset, __u32 length,
+PT_FUNCTION int pt_geneve_options(struct xdp_md* ctx, __u32 offset, __u32 length,
                                                 __u16 fence_class_be, struct pt_fence_option* fence) {
   struct pt_geneve_option option = {};
   if (!fence || length > 252) return -PT_DROP_BAD_TUNNEL;
@@ -73,22 +73,34 @@ PT_STAGE int pt_read_fence(struct pt_packet* packet, __u32 offset, __u32 length)
   return PT_GO_ON;
 }
 
-/* Puts the fence option in front of the inner frame. The tunnel headers that follow take it for a part of it. */
-PT_STAGE int pt_write_fence(const struct pt_packet* packet) {
-  if (bpf_xdp_adjust_head(packet->ctx, -(int)sizeof(struct pt_fence_option))) return -PT_DROP_NO_HEADROOM;
-  struct pt_fence_option* fence = PT_HEADER(packet->ctx, 0, struct pt_fence_option);
-  if (!fence) return -PT_DROP_NO_HEADROOM;
+PT_STAGE void pt_make_fence(const struct pt_packet* packet, struct pt_fence_option* fence) {
   fence->option.class_be = packet->generation.gateway->fence_class_be;
   fence->option.type = PT_OPTION_FENCE;
   fence->option.length = (sizeof(*fence) - sizeof(fence->option)) / 4;
   fence->resource_be = bpf_htonl(packet->fence_resource);
   fence->epoch_be = bpf_cpu_to_be64(packet->fence_epoch);
+}
+
+/* The option's share of the outer UDP checksum. */
+PT_STAGE __u64 pt_sum_fence(const struct pt_packet* packet) {
+  struct pt_fence_option fence;
+  pt_make_fence(packet, &fence);
+  const pt_word32* words = (const pt_word32*)&fence;
+  return (__u64)words[0] + words[1] + words[2] + words[3];
+}
+
+/* Puts the fence option in front of the inner frame. The tunnel headers that follow take it for a part of it. */
+PT_STAGE int pt_write_fence(const struct pt_packet* packet) {
+  if (bpf_xdp_adjust_head(packet->ctx, -(int)sizeof(struct pt_fence_option))) return -PT_DROP_NO_HEADROOM;
+  struct pt_fence_option* fence = PT_HEADER(packet->ctx, 0, struct pt_fence_option);
+  if (!fence) return -PT_DROP_NO_HEADROOM;
+  pt_make_fence(packet, fence);
   return PT_GO_ON;
 }
 
 /* The first word of the header, where VXLAN has its flags. */
-PT_STAGE __u32 pt_geneve_word(bool fenced) {
-  return bpf_htonl((fenced ? sizeof(struct pt_fence_option) / 4 : 0) << 24 | PT_GENEVE_ETHERNET);
+PT_STAGE __u32 pt_geneve_word(__u32 option_bytes) {
+  return bpf_htonl(option_bytes / 4 << 24 | PT_GENEVE_ETHERNET);
 }
 
 #endif

@@ -46,8 +46,9 @@ struct pt_link {
 /* What the tunnel headers say. */
 struct pt_tunnel {
   __u32 vni;
-  __u32 length; /* of everything in front of the inner frame */
-  __u8 flags;
+  __u32 length;  /* of everything in front of the inner frame */
+  __u32 options; /* bytes of it that are Geneve options, at its end */
+  bool known;    /* its flags are ones that we understand */
 };
 
 /* What functions of their own (PT_FUNCTION) are told of the packet: they are verified without their callers, so

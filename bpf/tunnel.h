@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * VXLAN (RFC 7348): recognised and taken off (SPEC 1.8). envelope.h puts it on.
+ * VXLAN (RFC 7348) and Geneve (geneve.h): recognised and taken off (SPEC 1.8). envelope.h puts them on.
  *
  * The tunnel headers are taken off as soon as a packet is admitted, so that the stages behind see one kind of
  * frame, inner or local, at the packet's start; a relayed packet gets new ones at the same cost as a local
@@ -12,6 +12,7 @@
 #ifndef POSTERN_TUNNEL_H
 #define POSTERN_TUNNEL_H
 
+#include "geneve.h"
 #include "transport.h"
 
 struct pt_vxlan {
@@ -42,12 +43,13 @@ PT_FUNCTION int pt_is_to_port(struct xdp_md* ctx, const struct pt_flow* flow, __
   return !udp || flow->payload_length < sizeof(*udp) || udp->destination_be == port_be;
 }
 
-/* For our tunnel port, or a piece that could be: fragments, options and extension headers cannot hide it. */
+/* For one of our tunnel ports, or a piece that could be: fragments, options and extension headers cannot hide it. */
 PT_STAGE bool pt_for_tunnel(const struct pt_packet* packet, const struct pt_flow* outer) {
   if (!pt_is_underlay_address(packet, &outer->destination)) return false;
   if (outer->fragment) return true;
   if (outer->next_header != PT_IP_UDP) return false;
-  return pt_is_to_port(packet->ctx, outer, packet->generation.gateway->tunnel_port_be);
+  return pt_is_to_port(packet->ctx, outer, packet->generation.gateway->tunnel_port_be) ||
+         pt_is_to_port(packet->ctx, outer, packet->generation.gateway->geneve_port_be);
 }
 
 /* Reads the tunnel headers of a packet that is pt_for_tunnel. */
@@ -66,10 +68,15 @@ PT_STAGE int pt_tunnel_read(const struct pt_packet* packet, const struct pt_link
   if (!udp || outer->payload_length < headers) return -PT_DROP_MALFORMED;
   if (bpf_ntohs(udp->length_be) != outer->payload_length) return -PT_DROP_MALFORMED;
   const struct pt_vxlan* vxlan = (const void*)(udp + 1);
-  tunnel->flags = bpf_ntohl(vxlan->flags_be) >> 24;
   tunnel->vni = bpf_ntohl(vxlan->vni_be) >> 8;
   tunnel->length = at + headers;
-  return PT_GO_ON;
+  tunnel->known = bpf_ntohl(vxlan->flags_be) >> 24 == PT_VXLAN_FLAG_VNI;
+  if (udp->destination_be != packet->generation.gateway->geneve_port_be) return PT_GO_ON;
+  const struct pt_geneve* geneve = (const void*)vxlan;
+  tunnel->known = pt_geneve_known(geneve);
+  tunnel->options = (geneve->version_length & 0x3f) * 4;
+  tunnel->length += tunnel->options;
+  return outer->payload_length < headers + tunnel->options ? -PT_DROP_MALFORMED : PT_GO_ON;
 }
 
 /* From here on the packet starts with the inner frame. Pointers into it from before are void. */

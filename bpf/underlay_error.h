@@ -24,8 +24,9 @@ PT_STAGE int pt_heed_error(const struct pt_packet* packet, struct pt_flow* outer
   if (pt_parse_transport(packet->ctx, outer) || !outer->error) return PT_GO_ON;
   const __u32 mtu = pt_named_mtu(packet->ctx, outer);
   if (!mtu || pt_read_quote(packet->ctx, outer, quote)) return PT_GO_ON;
-  if (quote->protocol != PT_PROTO_UDP ||
-      bpf_htons(quote->destination_port) != packet->generation.gateway->tunnel_port_be)
+  const __u16 port_be = bpf_htons(quote->destination_port);
+  const struct pt_gateway* us = packet->generation.gateway;
+  if (quote->protocol != PT_PROTO_UDP || (port_be != us->tunnel_port_be && port_be != us->geneve_port_be))
     return PT_GO_ON;
   void* known = pt_inner(peers, slot);
   if (!known) return -PT_DROP_TABLE_MISSING;

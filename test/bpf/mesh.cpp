@@ -175,6 +175,8 @@ dataplane::Tables mesh_tables() {
   tables.gateway.serial = 1;
   tables.gateway.open = 1;
   tables.gateway.tunnel_port_be = be16(PT_VXLAN_PORT);
+  tables.gateway.geneve_port_be = be16(PT_GENEVE_PORT);
+  tables.gateway.fence_class_be = be16(PT_FENCE_CLASS);
   tables.gateway.underlay[0] = table_address(our_underlay());
   tables.gateway.underlay[1] = table_address(our_underlay6());
   std::ranges::copy(our_mac().bytes, tables.gateway.mac);
