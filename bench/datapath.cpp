@@ -26,11 +26,46 @@ struct Way {
   config::Role role;
   Bytes frame;
   bool rewritten;
+  // Sent once before, so that the packet measured finds a flow.
+  Bytes opened_by = {};
 };
 
 constexpr int kRounds = 15;
 constexpr unsigned kRepeats = 200'000;
 constexpr unsigned kSingles = 20'000;
+
+// A Geneve packet without options: a VXLAN packet but for its port and the first word.
+Bytes geneve_from(Who who, const Bytes& packet) {
+  Bytes frame = from_peer_packet(who, packet);
+  constexpr std::size_t kUdp = 34;
+  store_be16(frame, kUdp + 2, PT_GENEVE_PORT);
+  store_be16(frame, kUdp + 8, 0);
+  store_be16(frame, kUdp + 10, 0x6558);
+  return frame;
+}
+
+// The tests' mesh, with a rate, a resource, a service and a UDP rule of one direction.
+dataplane::Tables bench_tables() {
+  constexpr std::uint64_t kNs = 1'000'000'000;
+  dataplane::Tables tables = mesh_tables();
+  set_port_class(tables, PT_PROTO_UDP, 123, 2);
+  allow(tables, kSiteClass, kPeerClass, PT_PROTO_UDP, 2);
+  allow(tables, kResourceClass, kSiteClass, PT_PROTO_TCP, 1);
+  peer_row(tables, kBeta).flags = PT_PEER_METERED;
+  endpoint_row(tables, kBeta).flags = PT_PEER_METERED;
+  // More than the bench can send, in chunks of a millisecond.
+  tables.rates.push_back({kBeta, {{kNs / 1000, kNs, 10'000'000}, {kNs / 1000, kNs, 10'000}}});
+  tables.resources.push_back({1, {1, kGatewayC, 0}});
+  endpoint_row(tables, kGatewayC).tunnel = PT_TUNNEL_GENEVE;
+  add_owner(tables, kVni, *IpPrefix::parse("10.30.0.1/32"), {PT_OWNER_SERVICE, 0, kSiteClass, 0});
+  pt_service door{};
+  door.port = 80;
+  door.protocol = PT_PROTO_TCP;
+  tables.services.push_back({0, door});  // every place is backend 0
+  tables.backends.push_back({{0, 0}, {table_address(site_host())}});
+  sort_rows(tables);
+  return tables;
+}
 
 std::vector<Way> ways() {
   const auto syn = [](const IpAddress& from, const IpAddress& to) {
@@ -49,6 +84,20 @@ std::vector<Way> ways() {
       {"decapsulate, IPv6", Role::underlay, in(inside6(kAlpha), site_host6()), true},
       {"drop: denied by policy", Role::underlay,
        from_peer_packet(kAlpha, tcp_packet({inside(kAlpha), site_host()}, 40000, 81, kSyn)), true},
+      {"drop: denied UDP, no flow", Role::underlay,
+       from_peer_packet(kAlpha, udp_packet({inside(kAlpha), site_host()}, 40000, 7000)), true},
+      {"decapsulate, UDP by a rule", Role::underlay,
+       from_peer_packet(kAlpha, udp_packet({inside(kAlpha), site_host()}, 40000, 53)), true},
+      {"decapsulate, UDP by a flow", Role::underlay,
+       from_peer_packet(kAlpha, udp_packet({inside(kAlpha), site_host()}, 123, 40000)), true,
+       on_site(udp_packet({site_host(), inside(kAlpha)}, 40000, 123))},
+      {"decapsulate, metered peer", Role::underlay, from_peer_packet(kBeta, syn(inside(kBeta), site_host())),
+       true},
+      {"decapsulate, Geneve", Role::underlay, geneve_from(kGatewayC, syn(inside(kGatewayC), site_host())), true},
+      {"decapsulate, held resource", Role::underlay, from_peer_packet(kGatewayC, syn(ip("10.20.0.7"), site_host())),
+       true},
+      {"decapsulate, to a service", Role::underlay, in(inside(kAlpha), ip("10.30.0.1")), true},
+      {"encapsulate, Geneve", Role::local, on_site(syn(site_host(), inside(kGatewayC))), true},
       {"relay, IPv4", Role::underlay, in(inside(kAlpha), inside(kBeta)), true},
       {"encapsulate, IPv4", Role::local, on_site(syn(site_host(), inside(kAlpha))), true},
       {"encapsulate, IPv6", Role::local, on_site(syn(site_host6(), inside6(kAlpha))), true},
@@ -95,13 +144,22 @@ int run() {
   Result<std::unique_ptr<dataplane::Plane>> plane = dataplane::Plane::open_unpinned();
   if (!plane) return std::fprintf(stderr, "%s\n", plane.error().message().c_str()), 1;
   Result<dataplane::Generations> generations = dataplane::Generations::open(**plane);
-  if (!generations || !generations->adopt(mesh_tables())) return std::fprintf(stderr, "no tables\n"), 1;
+  if (!generations || !generations->adopt(bench_tables())) return std::fprintf(stderr, "no tables\n"), 1;
   if (fill((*plane)->map_fd("egress_underlay"), {network.underlay.ifindex}) != 0 ||
       fill((*plane)->map_fd("egress_local"), {network.site.ifindex, network.other_site.ifindex}) != 0) {
     return std::fprintf(stderr, "no devmaps\n"), 1;
   }
 
+  const dataplane::Leases& leases = generations->leases();
+  if (!leases.raise_fence(ResourceNumber(1), Epoch(1)) ||
+      !leases.extend(ResourceNumber(1), Epoch(1), ~std::uint64_t{0})) {
+    return std::fprintf(stderr, "no lease\n"), 1;
+  }
   const std::vector<Way> all = ways();
+  for (const Way& way : all) {
+    if (way.opened_by.empty()) continue;
+    run_once((*plane)->program_fd(config::Role::local), {"", config::Role::local, way.opened_by, true}, 1);
+  }
   std::vector<std::vector<double>> ns(all.size());
   std::vector<double> single_floor;
   Way floor = all.front();

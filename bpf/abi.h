@@ -25,10 +25,10 @@
 #define PT_MAX_RESOURCES 4096
 #define PT_MAX_SEGMENTS 256
 #define PT_MAX_SERVICES 1024
-#define PT_MAX_BACKENDS 255 /* of one service */
+#define PT_MAX_BACKENDS 255     /* of one service */
 #define PT_MAX_RULE_COUNTS 4096 /* rules behind it are enforced, and not counted one by one */
 #define PT_MAX_GUARDED_PORTS 8
-#define PT_FLOWS 65536 /* remembered flows, where the config says nothing else */
+#define PT_FLOWS 65536                    /* remembered flows, where the config says nothing else */
 #define PT_MAX_PORTS 256                  /* interfaces (with their VLANs) of one gateway */
 #define PT_PORT_SLOT_UNKNOWN PT_MAX_PORTS /* counts frames of no known port */
 #define PT_PORT_SLOTS (PT_MAX_PORTS + 1)
@@ -99,15 +99,15 @@
   X(33, TOO_MANY_HEADERS, "too_many_headers", "more IPv6 extension headers than are followed")             \
   X(34, NOT_LINEAR, "not_linear", "headers that must be changed lie behind the frame's first buffer")      \
   X(35, ICMP_QUOTE, "icmp_quote", "an ICMP error that quotes no packet of the one that it is sent to")     \
-  X(36, CONGESTION, "congestion", "marked by a congested router, and its ends do not understand marks") \
-  X(40, NOT_HOLDER, "not_holder", "another gateway or peer holds the resource")                           \
-  X(41, LEASE_EXPIRED, "lease_expired", "the holder's lease ran out, or was never granted")               \
-  X(42, STALE_EPOCH, "stale_epoch", "sent or held under an epoch below the resource's fence")             \
-  X(43, FUTURE_EPOCH, "future_epoch", "sent under an epoch above the resource's fence")                   \
-  X(44, FLOW_FULL, "flow_full", "no room to remember the flow that its replies need")                     \
-  X(45, FLOW_BUSY, "flow_busy", "the flow's place in the table was being changed by others")              \
-  X(46, RATE_EXCEEDED, "rate_exceeded", "more than the peer's signed rate")                               \
-  X(47, GUARDED, "guarded", "to a guarded port, from a stranger or in a form that could hide one")        \
+  X(36, CONGESTION, "congestion", "marked by a congested router, and its ends do not understand marks")    \
+  X(40, NOT_HOLDER, "not_holder", "another gateway or peer holds the resource")                            \
+  X(41, LEASE_EXPIRED, "lease_expired", "the holder's lease ran out, or was never granted")                \
+  X(42, STALE_EPOCH, "stale_epoch", "sent or held under an epoch below the resource's fence")              \
+  X(43, FUTURE_EPOCH, "future_epoch", "sent under an epoch above the resource's fence")                    \
+  X(44, FLOW_FULL, "flow_full", "no room to remember the flow that its replies need")                      \
+  X(45, FLOW_BUSY, "flow_busy", "the flow's place in the table was being changed by others")               \
+  X(46, RATE_EXCEEDED, "rate_exceeded", "more than the peer's signed rate")                                \
+  X(47, GUARDED, "guarded", "to a guarded port, from a stranger or in a form that could hide one")         \
   X(48, NO_BACKEND, "no_backend", "the service has no backend for this protocol and port")
 
 enum pt_verdict {
@@ -155,7 +155,7 @@ struct pt_gateway {
   __u64 generation;
   __u64 serial;
   struct pt_address underlay[PT_MAX_UNDERLAY_ADDRESSES]; /* our tunnel addresses; unused ones are all zero */
-  __u16 tunnel_port_be; /* VXLAN */
+  __u16 tunnel_port_be;                                  /* VXLAN */
   __u16 geneve_port_be;
   __u16 fence_class_be; /* option class of the fence option */
   __u8 open;            /* 0: mesh traffic is dropped as CLOSED */
@@ -237,7 +237,8 @@ struct pt_rate {
   struct pt_allowance bytes;
   struct pt_allowance packets;
 };
-/* buckets: {peer id, direction} -> paid up to, in coarse monotonic ns. Not swapped: a flip refills nothing. */
+/* buckets: {peer id, direction} -> paid up to, in coarse monotonic ns. Not swapped: a flip refills nothing.
+ */
 enum pt_direction { PT_FROM_PEER = 0, PT_TO_PEER = 1 };
 #define PT_BUCKET_KEY(id, direction) ((id) << 1 | (direction))
 struct pt_bucket {
@@ -281,8 +282,8 @@ struct pt_resource {
   __u32 pad;
 };
 
-/* services: service number -> its door, and which backend a flow's hash leads to. A draining backend keeps the
- * flows that it has: `flows` still knows it, `fresh` does not. */
+/* services: service number -> its door, and which backend a flow's hash leads to. A draining backend keeps
+ * the flows that it has: `flows` still knows it, `fresh` does not. */
 #define PT_MAGLEV_SIZE 4093 /* a prime */
 #define PT_NO_BACKEND 255
 struct pt_service {
@@ -334,8 +335,8 @@ struct pt_port_line {
   __u8 class_of[PT_PORT_LINE];
 };
 
-/* fences[resource number]: not swapped. Raising an epoch only denies, so it needs no generation; a deadline of
- * 0 is past. */
+/* fences[resource number]: not swapped. Raising an epoch only denies, so it needs no generation; a deadline
+ * of 0 is past. */
 struct pt_fence {
   __u64 epoch;
   __u64 deadline_boot_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Tunnel headers put on a frame (SPEC 1.8): Ethernet, IPv4 or IPv6, UDP, VXLAN or Geneve. Over IPv4 the UDP checksum is
- * zero, over IPv6 it is real (checksum.h). TOS and traffic class are the inner packet's, so DSCP and ECN go
- * along (RFC 6040, normal mode).
+ * Tunnel headers put on a frame (SPEC 1.8): Ethernet, IPv4 or IPv6, UDP, VXLAN or Geneve. Over IPv4 the UDP
+ * checksum is zero, over IPv6 it is real (checksum.h). TOS and traffic class are the inner packet's, so DSCP
+ * and ECN go along (RFC 6040, normal mode).
  */
 #ifndef POSTERN_ENVELOPE_H
 #define POSTERN_ENVELOPE_H

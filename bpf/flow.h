@@ -43,8 +43,8 @@ PT_STAGE __u16 pt_asked_port(const struct pt_flow* answer) {
 }
 
 /* The key of the packet that asked: this one, or the one that it answers. */
-PT_STAGE bool pt_flow_key_of(struct xdp_md* ctx, const struct pt_case* about, const struct pt_flow* flow, bool answer,
-                             struct pt_flow_key* key) {
+PT_STAGE bool pt_flow_key_of(struct xdp_md* ctx, const struct pt_case* about, const struct pt_flow* flow,
+                             bool answer, struct pt_flow_key* key) {
   __u16 source_port = flow->source_port, destination_port = flow->destination_port;
   if (flow->protocol != PT_PROTO_UDP) {
     const __u32 at = flow->transport_offset + offsetof(struct pt_icmp, rest);
@@ -82,8 +82,7 @@ PT_STAGE int pt_remember_flow(struct xdp_md* ctx, const struct pt_case* about, c
     if (now - known->seen_ns > PT_FLOW_TOUCH_NS) known->seen_ns = now;
     return PT_GO_ON;
   }
-  const struct pt_flow_entry entry = {
-      .generation = about->generation, .seen_ns = now, .rule = rule};
+  const struct pt_flow_entry entry = {.generation = about->generation, .seen_ns = now, .rule = rule};
   const long error = bpf_map_update_elem(&flows, &key, &entry, BPF_ANY);
   return error ? pt_flow_failure(error) : PT_GO_ON;
 }

@@ -35,15 +35,16 @@ struct pt_fence_option {
   __u64 epoch_be;
 } __attribute__((packed, aligned(4)));
 
-/* RFC 8926 3.4: a reader of no critical option drops what says it has one. Reserved bits are not looked at. */
+/* RFC 8926 3.4: a reader of no critical option drops what says it has one. Reserved bits are not looked at.
+ */
 PT_STAGE bool pt_geneve_known(const struct pt_geneve* header) {
   return header->version_length >> 6 == 0 && !(header->flags & (PT_GENEVE_CONTROL | PT_GENEVE_CRITICAL)) &&
          header->protocol_be == bpf_htons(PT_GENEVE_ETHERNET);
 }
 
 /* Walks `length` bytes of options at `offset`. *fence keeps class 0 when there is no fence option. */
-PT_FUNCTION int pt_geneve_options(struct xdp_md* ctx, __u32 offset, __u32 length,
-                                                __u16 fence_class_be, struct pt_fence_option* fence) {
+PT_FUNCTION int pt_geneve_options(struct xdp_md* ctx, __u32 offset, __u32 length, __u16 fence_class_be,
+                                  struct pt_fence_option* fence) {
   struct pt_geneve_option option = {};
   if (!fence || length > 252) return -PT_DROP_BAD_TUNNEL;
   for (int i = 0; i < PT_MAX_GENEVE_OPTIONS; i++) {
@@ -89,7 +90,8 @@ PT_STAGE __u64 pt_sum_fence(const struct pt_packet* packet) {
   return (__u64)words[0] + words[1] + words[2] + words[3];
 }
 
-/* Puts the fence option in front of the inner frame. The tunnel headers that follow take it for a part of it. */
+/* Puts the fence option in front of the inner frame. The tunnel headers that follow take it for a part of it.
+ */
 PT_STAGE int pt_write_fence(const struct pt_packet* packet) {
   if (bpf_xdp_adjust_head(packet->ctx, -(int)sizeof(struct pt_fence_option))) return -PT_DROP_NO_HEADROOM;
   struct pt_fence_option* fence = PT_HEADER(packet->ctx, 0, struct pt_fence_option);

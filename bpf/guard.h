@@ -2,8 +2,8 @@
 /*
  * Guarded ports (SPEC 1.14): UDP ports of the host, such as an encrypting tunnel's, that only admitted peers
  * reach, within a rate. Everything that is not the mesh's passes to the host otherwise, so this is its only
- * gate. A port counts at every address, since a host may have any; a fragment of such a packet is dropped with
- * its ports, and its later pieces have nothing to join.
+ * gate. A port counts at every address, since a host may have any; a fragment of such a packet is dropped
+ * with its ports, and its later pieces have nothing to join.
  */
 #ifndef POSTERN_GUARD_H
 #define POSTERN_GUARD_H

@@ -13,7 +13,8 @@
 
 #include "packet.h"
 
-#define PT_METER_TRIES 8 /* races lost in a row; then the packet is refused, which is what a full CPU deserves */
+#define PT_METER_TRIES \
+  8 /* races lost in a row; then the packet is refused, which is what a full CPU deserves */
 
 /* Takes `amount` from this CPU's credit, which is topped up from the bucket where it does not do. */
 PT_STAGE bool pt_take(__u64* credit, __u64* bucket, const struct pt_allowance* allowance, __u64 amount) {

@@ -151,7 +151,8 @@ PT_STAGE int pt_own_door(const struct pt_packet* packet, const struct pt_flow* f
   if (!known) return -PT_DROP_TABLE_MISSING;
   const struct pt_service* service = bpf_map_lookup_elem(known, &source->id);
   if (!service) return -PT_DROP_TABLE_MISSING;
-  if (flow->protocol != service->protocol || flow->source_port != service->port) return -PT_DROP_SOURCE_DENIED;
+  if (flow->protocol != service->protocol || flow->source_port != service->port)
+    return -PT_DROP_SOURCE_DENIED;
   return flow->protocol != PT_PROTO_TCP || flow->reply ? PT_GO_ON : -PT_DROP_SOURCE_DENIED;
 }
 

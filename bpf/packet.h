@@ -51,8 +51,8 @@ struct pt_tunnel {
   bool known;    /* its flags are ones that we understand */
 };
 
-/* What functions of their own (PT_FUNCTION) are told of the packet: they are verified without their callers, so
- * that pointers inside of what they are handed mean nothing to them. */
+/* What functions of their own (PT_FUNCTION) are told of the packet: they are verified without their callers,
+ * so that pointers inside of what they are handed mean nothing to them. */
 struct pt_case {
   __u64 generation;
   __u32 slot;
@@ -98,7 +98,7 @@ struct pt_packet {
   __u32 refused;    /* reason that the sender was told by ICMP, with PT_VERDICT_REFUSED */
   __u8 sender_kind;
   __u8 sender_flags;
-  bool fenced;    /* sent by a resource's holder, under this epoch */
+  bool fenced;   /* sent by a resource's holder, under this epoch */
   bool for_port; /* the frame is addressed to the port's own MAC */
   __u8 outer_tos;
   __u8 answer_tos;

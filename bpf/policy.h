@@ -44,8 +44,8 @@ PT_STAGE int pt_answers(struct xdp_md* ctx, const struct pt_case* about, const s
       return PT_GO_ON;
     }
   }
-  const struct pt_rule* asked =
-      pt_rule_for(rules, about->slot, flow->protocol, pt_asked_port(flow), about->to_class, about->from_class);
+  const struct pt_rule* asked = pt_rule_for(rules, about->slot, flow->protocol, pt_asked_port(flow),
+                                            about->to_class, about->from_class);
   if (!asked || (asked->flags & PT_RULE_STRICT)) return -PT_DROP_POLICY_DENIED;
   if (entry) {
     entry->rule = asked->rule;
@@ -89,8 +89,8 @@ PT_FUNCTION int pt_ask_rules(struct xdp_md* ctx, const struct pt_case* about, co
   void* rules = pt_inner(policy, slot);
   if (!rules) return -PT_DROP_TABLE_MISSING;
   if (flow->fragment == PT_FRAGMENT_LATER) return pt_policy_fragment(about, flow, rules);
-  const struct pt_rule* rule = pt_rule_for(rules, slot, flow->protocol, flow->destination_port,
-                                           about->from_class, about->to_class);
+  const struct pt_rule* rule =
+      pt_rule_for(rules, slot, flow->protocol, flow->destination_port, about->from_class, about->to_class);
   if (!rule && flow->protocol == PT_PROTO_OTHER) return -PT_DROP_L4_UNSUPPORTED;
   if (!rule) return pt_answers(ctx, about, flow, rules);
   pt_count_rule(about, rule->rule);

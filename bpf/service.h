@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which backend a packet to a service goes to (SPEC 1.13). The agent compiled a table of PT_MAGLEV_SIZE places
- * (maglev.h), equal on every gateway; the flow's hash names a place, the place a backend. Nothing is remembered
- * of a flow, so that any gateway may take over any other's. The address is not translated: a backend has the
- * service's address itself and answers from it.
+ * Which backend a packet to a service goes to (SPEC 1.13). The agent compiled a table of PT_MAGLEV_SIZE
+ * places (maglev.h), equal on every gateway; the flow's hash names a place, the place a backend. Nothing is
+ * remembered of a flow, so that any gateway may take over any other's. The address is not translated: a
+ * backend has the service's address itself and answers from it.
  *
- * While a backend drains there are two tables, with and without it. Where they differ a TCP flow's SYN goes by
- * the new one and leaves an entry in `flows`; a later packet that finds none belongs to an older flow and goes
- * by the old one. Other protocols have no first packet to tell by, and move at once.
+ * While a backend drains there are two tables, with and without it. Where they differ a TCP flow's SYN goes
+ * by the new one and leaves an entry in `flows`; a later packet that finds none belongs to an older flow and
+ * goes by the old one. Other protocols have no first packet to tell by, and move at once.
  */
 #ifndef POSTERN_SERVICE_H
 #define POSTERN_SERVICE_H
@@ -48,8 +48,7 @@ PT_STAGE int pt_drain(const struct pt_case* about, const struct pt_flow* flow, _
     if (!bpf_map_lookup_elem(&flows, &key)) *backend = older;
     return PT_GO_ON;
   }
-  const struct pt_flow_entry entry = {.generation = about->generation,
-                                      .seen_ns = bpf_ktime_get_coarse_ns()};
+  const struct pt_flow_entry entry = {.generation = about->generation, .seen_ns = bpf_ktime_get_coarse_ns()};
   const long error = bpf_map_update_elem(&flows, &key, &entry, BPF_ANY);
   return error ? pt_flow_failure(error) : PT_GO_ON;
 }

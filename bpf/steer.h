@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * Where it goes: into the site, or through a tunnel to the peer that owns the destination (SPEC 1.7). A
- * resource's packets go to its holder, a service's to a backend: who that is is known when pt_steer has put an
- * owner in the place of the owner.
+ * resource's packets go to its holder, a service's to a backend: who that is is known when pt_steer has put
+ * an owner in the place of the owner.
  */
 #ifndef POSTERN_STEER_H
 #define POSTERN_STEER_H
@@ -150,8 +150,7 @@ PT_STAGE int pt_steer(struct pt_packet* packet, const struct pt_segment* segment
     case PT_OWNER_LOCAL:
       return pt_deliver(packet, flow, next, tunnelled ? PT_VERDICT_DECAPSULATED : PT_VERDICT_ROUTED);
     case PT_OWNER_PEER:
-      return pt_forward(packet, segment, flow, id,
-                        tunnelled ? PT_VERDICT_RELAYED : PT_VERDICT_ENCAPSULATED);
+      return pt_forward(packet, segment, flow, id, tunnelled ? PT_VERDICT_RELAYED : PT_VERDICT_ENCAPSULATED);
     default:
       return -PT_DROP_NO_ROUTE;
   }

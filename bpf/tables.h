@@ -73,8 +73,8 @@ struct {
   __type(value, struct pt_fence);
 } fences SEC(".maps");
 
-/* Not swapped: an entry says under which generation it was judged, and is judged anew under another. The config
- * sets its size. */
+/* Not swapped: an entry says under which generation it was judged, and is judged anew under another. The
+ * config sets its size. */
 struct {
   __uint(type, BPF_MAP_TYPE_LRU_HASH);
   __uint(max_entries, PT_FLOWS);

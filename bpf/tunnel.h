@@ -43,7 +43,8 @@ PT_FUNCTION int pt_is_to_port(struct xdp_md* ctx, const struct pt_flow* flow, __
   return !udp || flow->payload_length < sizeof(*udp) || udp->destination_be == port_be;
 }
 
-/* For one of our tunnel ports, or a piece that could be: fragments, options and extension headers cannot hide it. */
+/* For one of our tunnel ports, or a piece that could be: fragments, options and extension headers cannot hide
+ * it. */
 PT_STAGE bool pt_for_tunnel(const struct pt_packet* packet, const struct pt_flow* outer) {
   if (!pt_is_underlay_address(packet, &outer->destination)) return false;
   if (outer->fragment) return true;

@@ -23,10 +23,10 @@ const std::set<int> kProvokedElsewhere = {
     -PT_DROP_NOT_LINEAR,     // "headers behind a frame's first buffer are read there"
     -PT_DROP_NOT_HOLDER,     // "a resource is its holder's alone"
     -PT_DROP_LEASE_EXPIRED,  // "a holder stops at its deadline, whoever is alive"
-    -PT_DROP_STALE_EPOCH,    // "a raised fence takes a resource away, and the next flip does not give it back"
-    -PT_DROP_FUTURE_EPOCH,   // "an epoch above the fence is refused and wakes the agent once"
-    -PT_DROP_FLOW_FULL,      // "a flow that cannot be remembered is dropped and counted, never let through"
-    -PT_DROP_FLOW_BUSY,      // the same
+    -PT_DROP_STALE_EPOCH,   // "a raised fence takes a resource away, and the next flip does not give it back"
+    -PT_DROP_FUTURE_EPOCH,  // "an epoch above the fence is refused and wakes the agent once"
+    -PT_DROP_FLOW_FULL,     // "a flow that cannot be remembered is dropped and counted, never let through"
+    -PT_DROP_FLOW_BUSY,     // the same
     -PT_DROP_RATE_EXCEEDED,  // "a peer gets its burst and not a packet more"
     -PT_DROP_GUARDED,        // "a guarded port is reached by admitted peers alone"
     -PT_DROP_NO_BACKEND,     // "a service has one door"

@@ -8,8 +8,8 @@
 namespace postern::testing {
 namespace {
 
-// A tenth of what the kernel bears with: room for kernels whose verifier prunes less.
-constexpr unsigned kBudget = 100'000;
+// A fifth of what the kernel bears with: room for kernels whose verifier prunes less.
+constexpr unsigned kBudget = 200'000;
 
 }  // namespace
 

@@ -15,7 +15,8 @@ Bytes piece(std::uint8_t protocol, std::uint16_t fragment) {
 }
 
 void allow_fragments(dataplane::Tables& tables, pt_protocol protocol) {
-  tables.policy.push_back({pt_policy_key{kPeerClass, kSiteClass, static_cast<__u8>(protocol), 0, 1}, pt_rule{}});
+  tables.policy.push_back(
+      {pt_policy_key{kPeerClass, kSiteClass, static_cast<__u8>(protocol), 0, 1}, pt_rule{}});
 }
 
 }  // namespace
@@ -35,8 +36,8 @@ TEST_CASE("later fragments and unread protocols pass by rules of their own alone
   CHECK(gateway.underlay(piece(kTcp, kLater)).end == drop(PT_DROP_FRAGMENT));
   CHECK(gateway.underlay(piece(kTcp, 1)).end == drop(PT_DROP_MALFORMED));
   CHECK(gateway.underlay(piece(kGre, kLater)).end == drop(PT_DROP_FRAGMENT));
-  const Bytes outward = on_site(ip_packet({site_host(), inside(kAlpha)},
-                                          {.protocol = kUdp, .fragment = kLater}, Bytes(64)));
+  const Bytes outward =
+      on_site(ip_packet({site_host(), inside(kAlpha)}, {.protocol = kUdp, .fragment = kLater}, Bytes(64)));
   CHECK(gateway.local(outward).end == drop(PT_DROP_FRAGMENT));  // the rule has a direction
 
   tables = mesh_tables();

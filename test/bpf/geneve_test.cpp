@@ -77,7 +77,8 @@ Bytes plain(const GeneveFields& fields = {}) {
 dataplane::Tables held_by(std::uint32_t holder) {
   dataplane::Tables tables = mesh_tables();
   tables.resources.push_back({kResource.value, {5, holder, 0}});
-  for (const auto& [from, to] : {std::pair(kResourceClass, kSiteClass), std::pair(kResourceClass, kPeerClass)})
+  for (const auto& [from, to] :
+       {std::pair(kResourceClass, kSiteClass), std::pair(kResourceClass, kPeerClass)})
     allow(tables, from, to, PT_PROTO_TCP, 1);
   endpoint_row(tables, kGatewayC).tunnel = PT_TUNNEL_GENEVE;
   return tables;
@@ -93,13 +94,15 @@ TEST_CASE("what comes by Geneve is judged and delivered as what comes by VXLAN")
   const TestGateway gateway(mesh_tables());
   const Run run = gateway.underlay(plain());
   CHECK(run.end == kIn);
-  CHECK(run.out == gateway.underlay(from_peer_packet(kGatewayC, tcp_packet({inside(kGatewayC), site_host()},
-                                                                            40000, 80, kSyn)))
+  CHECK(run.out == gateway
+                       .underlay(from_peer_packet(
+                           kGatewayC, tcp_packet({inside(kGatewayC), site_host()}, 40000, 80, kSyn)))
                        .out);
   CHECK(gateway.underlay(plain({.vni = kOtherVni})).end == drop(PT_DROP_VNI_DENIED));
-  CHECK(gateway.underlay(by_geneve(kGatewayC, inside(kAlpha), site_host())).end == drop(PT_DROP_SOURCE_DENIED));
-  const Bytes stranger = on_underlay(geneve_packet({ip("192.0.2.77"), our_underlay()}, 50000,
-                                                   geneve({.version = 3}, Bytes(64))));
+  CHECK(gateway.underlay(by_geneve(kGatewayC, inside(kAlpha), site_host())).end ==
+        drop(PT_DROP_SOURCE_DENIED));
+  const Bytes stranger = on_underlay(
+      geneve_packet({ip("192.0.2.77"), our_underlay()}, 50000, geneve({.version = 3}, Bytes(64))));
   CHECK(gateway.underlay(stranger).end == drop(PT_DROP_PEER_UNKNOWN));
   CHECK(TestGateway().underlay(plain()).end == drop(PT_DROP_CLOSED));
 }
@@ -126,8 +129,9 @@ TEST_CASE("a Geneve header that we do not understand is refused, and one that ma
   many.resize(16 * 4);
   CHECK(gateway.underlay(plain({.options = many})).end == kIn);
   const Bytes cut = geneve({.options = Bytes(60)}, {});
-  CHECK(gateway.underlay(on_underlay(geneve_packet({underlay_of(kGatewayC), our_underlay()}, 50000,
-                                                   Bytes(cut.begin(), cut.begin() + 12))))
+  CHECK(gateway
+            .underlay(on_underlay(geneve_packet({underlay_of(kGatewayC), our_underlay()}, 50000,
+                                                Bytes(cut.begin(), cut.begin() + 12))))
             .end == drop(PT_DROP_MALFORMED));
 }
 

@@ -47,8 +47,10 @@ TEST_CASE("neither fragments nor options nor tags get round a guarded port") {
   const IpAddress other = ip("192.0.2.200");  // of the host, but no tunnel address
   const Bytes first = knock(ip("192.0.2.77"), kWireGuard, {.fragment = 0x2000}, other);
   CHECK(gateway.underlay(first).end == kGuarded);
-  CHECK(gateway.underlay(knock(underlay_of(kAlpha), kWireGuard, {.fragment = 0x2000}, other)).end == kGuarded);
-  CHECK(gateway.underlay(knock(ip("192.0.2.77"), kWireGuard, {.options = Bytes(4, 1)}, other)).end == kGuarded);
+  CHECK(gateway.underlay(knock(underlay_of(kAlpha), kWireGuard, {.fragment = 0x2000}, other)).end ==
+        kGuarded);
+  CHECK(gateway.underlay(knock(ip("192.0.2.77"), kWireGuard, {.options = Bytes(4, 1)}, other)).end ==
+        kGuarded);
   CHECK(gateway.underlay(tagged(knock(ip("192.0.2.77"), kWireGuard, {}, other), 7)).end == kGuarded);
   // To a tunnel address every fragment is dropped, whatever it is a piece of.
   CHECK(gateway.underlay(knock(ip("192.0.2.77"), kWireGuard, {.fragment = 0x2000})).end ==

@@ -49,7 +49,8 @@ unsigned action(const TestGateway& gateway, const Bytes& frame) {
               .data_size_in = static_cast<__u32>(frame.size()),
               .data_size_out = static_cast<__u32>(out.size()), .ctx_in = &context,
               .ctx_size_in = sizeof context, .repeat = 1);
-  if (::bpf_prog_test_run_opts(gateway.plane().program_fd(config::Role::underlay), &options) != 0) return XDP_ABORTED;
+  if (::bpf_prog_test_run_opts(gateway.plane().program_fd(config::Role::underlay), &options) != 0)
+    return XDP_ABORTED;
   return options.retval;
 }
 

@@ -14,7 +14,8 @@ const End kIn = verdict(PT_VERDICT_DECAPSULATED);
 dataplane::Tables held_by(std::uint32_t holder, std::uint64_t epoch) {
   dataplane::Tables tables = mesh_tables();
   tables.resources.push_back({kResource.value, {epoch, holder, 0}});
-  for (const auto& [from, to] : {std::pair(kResourceClass, kSiteClass), std::pair(kResourceClass, kPeerClass)})
+  for (const auto& [from, to] :
+       {std::pair(kResourceClass, kSiteClass), std::pair(kResourceClass, kPeerClass)})
     allow(tables, from, to, PT_PROTO_TCP, 1);
   return tables;
 }

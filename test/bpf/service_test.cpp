@@ -101,7 +101,8 @@ TEST_CASE("a draining backend keeps its flows and gets no new ones") {
   for (const std::uint16_t port : of_alpha) {
     CHECK(receiver(gateway.underlay(ask(port, kAck))) == kAlpha);  // runs on
     const Bytes anew = from_peer_packet(
-        kGatewayC, tcp_packet({inside(kGatewayC), kService}, static_cast<std::uint16_t>(port + 5000), 80, kSyn));
+        kGatewayC,
+        tcp_packet({inside(kGatewayC), kService}, static_cast<std::uint16_t>(port + 5000), 80, kSyn));
     CHECK(receiver(gateway.underlay(anew)) == 0);
     CHECK(receiver(gateway.underlay(ask(static_cast<std::uint16_t>(port + 5000), kAck))) == 0);
   }

@@ -51,7 +51,7 @@ Result<> Foundation::open_disk(const config::Config& config) {
 }
 
 Result<> Foundation::open_kernel(const config::Config& config) {
-  Result<std::unique_ptr<dataplane::Plane>> opened = 
+  Result<std::unique_ptr<dataplane::Plane>> opened =
       dataplane::Plane::open(pin_directory(config), {.flows = config.flows});
   if (!opened) return pass_on(std::move(opened));
   plane = std::move(*opened);

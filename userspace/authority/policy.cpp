@@ -160,7 +160,8 @@ Result<std::vector<Rule>> compile_rules(const PolicyFile& policy, std::string_vi
     const std::optional<Protocol> protocol = protocol_of(source.protocol);
     if (!protocol) {
       return fail(errc::policy, at_line(origin, source.line) + ": the protocol is \"" +
-                                    source.protocol.substr(0, 64) + "\", expected tcp, udp, icmp, icmpv6 or any");
+                                    source.protocol.substr(0, 64) +
+                                    "\", expected tcp, udp, icmp, icmpv6 or any");
     }
     Rule rule;
     rule.from = source.from;

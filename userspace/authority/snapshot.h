@@ -115,7 +115,8 @@ struct Backend {
   friend bool operator==(const Backend&, const Backend&) = default;
 };
 
-// {"backends":[{"address","drain"?,"weight"}],"id","port","protocol"}. Its address is the prefix that it owns.
+// {"backends":[{"address","drain"?,"weight"}],"id","port","protocol"}. Its address is the prefix that it
+// owns.
 struct Service {
   std::string id;
   Protocol protocol = Protocol::tcp;  // tcp or udp

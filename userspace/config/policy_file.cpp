@@ -108,8 +108,9 @@ void read_owner(YamlMap& map, PolicyPrefix& out) {
   if (Result<> done = owner.finish(); !done) {
     map.adopt(std::move(done).error());
   } else if (owners != 1) {
-    map.reject(map.required("owner"), "found " + std::to_string(owners) +
-                                          " owners, expected exactly one of peer, gateway, resource and service");
+    map.reject(map.required("owner"),
+               "found " + std::to_string(owners) +
+                   " owners, expected exactly one of peer, gateway, resource and service");
   }
 }
 

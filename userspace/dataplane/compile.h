@@ -73,7 +73,8 @@ struct Compiled {
 // Names every peer and gateway that `Site::peer_ids` must hold.
 std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway);
 
-// Refuses (errc::unsupported) what this data plane cannot enforce: grants. An expired snapshot with on_expiry close compiles to tables that are not open.
+// Refuses (errc::unsupported) what this data plane cannot enforce: grants. An expired snapshot with on_expiry
+// close compiles to tables that are not open.
 Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site);
 
 }  // namespace postern::dataplane

@@ -148,8 +148,7 @@ Result<> reach_by(const Gateway& relay, const Peer& peer, const SnapshotIndex& i
   pt_endpoint endpoint{};
   const auto is_peers = [&](const auto& row) { return row.first == PT_ENDPOINT_KEY(id->value, 0); };
   endpoint = std::find_if(tables.endpoints.begin(), tables.endpoints.end(), is_peers)->second;
-  std::erase_if(tables.endpoints,
-                [&](const auto& row) { return (row.first & 0xffffff) == id->value; });
+  std::erase_if(tables.endpoints, [&](const auto& row) { return (row.first & 0xffffff) == id->value; });
   endpoint.via = via->value;
   endpoint.kind = PT_PEER_GATEWAY;
   endpoint.tunnel = PT_TUNNEL_GENEVE;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules become exact rows: one for each class of ports (or ICMP types) that a rule spans, so that the packet
 // path asks once, whatever the number of rules. A rule without ports spans all classes of its protocol, the
-// unnamed one too; a rule of any protocol does so for each of them. Where rules overlap the first one gives the
-// row its number, and the row is strict only if all of them are. A rule with `fragments` has a row more, for
-// what has no ports.
+// unnamed one too; a rule of any protocol does so for each of them. Where rules overlap the first one gives
+// the row its number, and the row is strict only if all of them are. A rule with `fragments` has a row more,
+// for what has no ports.
 #include <array>
 #include <map>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rate as the packet path wants it (SPEC 1.12): in chunks that a CPU takes at once, and the time that each
-// costs. A chunk is what a millisecond allows, so that CPUs meet at a bucket a thousand times a second at most;
-// the burst is a tenth of a second, and never so small that the largest frame could not pass.
+// costs. A chunk is what a millisecond allows, so that CPUs meet at a bucket a thousand times a second at
+// most; the burst is a tenth of a second, and never so small that the largest frame could not pass.
 #include <algorithm>
 
 #include "dataplane/compile_parts.h"
@@ -39,8 +39,9 @@ Result<> compile_rates(const authority::Snapshot& snapshot, const SnapshotIndex&
     if (!peer.rate_bytes_per_s && !peer.rate_packets_per_s) continue;
     const Result<PeerId> id = index.peer(peer.id, "peer " + peer.id);
     if (!id) return fail(id.error().code, id.error().context);
-    tables.rates.emplace_back(id->value, pt_rate{allowance(peer.rate_bytes_per_s.value_or(0), kLargestFrameBytes),
-                                                 allowance(peer.rate_packets_per_s.value_or(0), 1)});
+    tables.rates.emplace_back(id->value,
+                              pt_rate{allowance(peer.rate_bytes_per_s.value_or(0), kLargestFrameBytes),
+                                      allowance(peer.rate_packets_per_s.value_or(0), 1)});
   }
   sort_rows(tables.rates);
   return {};

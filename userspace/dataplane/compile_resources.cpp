@@ -21,8 +21,8 @@ Result<> compile_resources(const SnapshotIndex& index, const Site& site, Tables&
     if (resource == nullptr) continue;  // of a snapshot to come, or gone: there is no prefix to hold
     const std::string where = "resource " + resource->id;
     if (!may_hold(*resource, holding.holder)) {
-      return fail(errc::unknown_name, where + " is claimed by " + holding.holder +
-                                          ", which is none of its candidates");
+      return fail(errc::unknown_name,
+                  where + " is claimed by " + holding.holder + ", which is none of its candidates");
     }
     pt_resource row{};
     row.epoch = holding.epoch.value;

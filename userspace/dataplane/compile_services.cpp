@@ -20,10 +20,9 @@ Result<std::vector<std::uint32_t>> senders_of(const Prefix& home, const Snapshot
   const std::string& owner = home.owner.id;
   if (home.owner.kind == OwnerKind::gateway && owner == index.own().id) return std::vector<std::uint32_t>{0};
   if (home.owner.kind != OwnerKind::gateway && home.owner.kind != OwnerKind::peer) {
-    return fail(errc::unsupported,
-                where + " lies in " + home.prefix.text() + ", which a " +
-                    (home.owner.kind == OwnerKind::service ? "service" : "resource") +
-                    " owns; a backend's address belongs to a gateway's site or to a peer");
+    return fail(errc::unsupported, where + " lies in " + home.prefix.text() + ", which a " +
+                                       (home.owner.kind == OwnerKind::service ? "service" : "resource") +
+                                       " owns; a backend's address belongs to a gateway's site or to a peer");
   }
   const Result<PeerId> id = index.peer(owner, where);
   if (!id) return fail(id.error().code, id.error().context);
@@ -65,7 +64,8 @@ Result<> check_form(const Service& service, const std::string& where) {
 }
 
 // The service's own prefix: one address, in one segment.
-Result<const Prefix*> door_address(const Service& service, const Snapshot& snapshot, const std::string& where) {
+Result<const Prefix*> door_address(const Service& service, const Snapshot& snapshot,
+                                   const std::string& where) {
   const Prefix* found = nullptr;
   for (const Prefix& prefix : snapshot.prefixes) {
     if (prefix.owner.kind != OwnerKind::service || prefix.owner.id != service.id) continue;

@@ -33,16 +33,17 @@ namespace {
 
 constexpr std::size_t kPortLines = std::size_t{PT_PROTO_COUNT} * PT_PORT_LINES;
 
-constexpr std::array<std::string_view, 11> kSwapped = {"ports",   "segments",  "peers",    "endpoints",
-                                                       "owners4", "owners6",   "policy",   "rates",
+constexpr std::array<std::string_view, 11> kSwapped = {"ports",     "segments", "peers",   "endpoints",
+                                                       "owners4",   "owners6",  "policy",  "rates",
                                                        "resources", "services", "backends"};
 constexpr std::size_t kPolicy = 6;  // its place among them
 static_assert(kSwapped[kPolicy] == "policy");
 
 std::array<RowView, kSwapped.size()> views_of(const Tables& tables) {
-  return {RowView(tables.ports),   RowView(tables.segments), RowView(tables.peers), RowView(tables.endpoints),
-          RowView(tables.owners4), RowView(tables.owners6),  RowView(tables.policy), RowView(tables.rates),
-          RowView(tables.resources), RowView(tables.services), RowView(tables.backends)};
+  return {RowView(tables.ports),     RowView(tables.segments), RowView(tables.peers),
+          RowView(tables.endpoints), RowView(tables.owners4),  RowView(tables.owners6),
+          RowView(tables.policy),    RowView(tables.rates),    RowView(tables.resources),
+          RowView(tables.services),  RowView(tables.backends)};
 }
 
 bool same_gateway(pt_gateway a, pt_gateway b) {
@@ -116,8 +117,8 @@ Result<> Generations::State::digest_active() {
   return {};
 }
 
-Result<> Generations::State::fill_arrays(const Tables& tables, std::uint32_t slot,
-                                         Generation generation, std::uint8_t rule_bank) const {
+Result<> Generations::State::fill_arrays(const Tables& tables, std::uint32_t slot, Generation generation,
+                                         std::uint8_t rule_bank) const {
   pt_gateway row = tables.gateway;
   row.generation = generation.value;
   row.rule_bank = rule_bank;

@@ -46,7 +46,8 @@ class Generations {
   // Raises fence epochs to at least these; never lowers one. Not swapped: it only denies.
   Result<> raise_fences(const std::map<ResourceNumber, Epoch>& floors);
   Result<Epoch> fence(ResourceNumber resource) const;
-  // What each of the active generation's first `rules` rules let pass, since its list of rules came into force.
+  // What each of the active generation's first `rules` rules let pass, since its list of rules came into
+  // force.
   Result<std::vector<pt_count>> rule_counts(std::size_t rules) const;
   // The same fences, and the deadlines beside them. Lives as long as *this.
   const Leases& leases() const;

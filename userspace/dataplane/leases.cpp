@@ -55,9 +55,10 @@ Result<> Leases::extend(ResourceNumber resource, Epoch epoch, std::uint64_t dead
   if (!fence) return fail(fence.error().code, fence.error().context);
   const __u64 lowest = shared((*fence)->epoch).load();
   if (epoch.value != lowest) {
-    return fail(errc::stale, "resource number " + std::to_string(resource.value) + " has its fence at epoch " +
-                                 std::to_string(lowest) + ", and a lease under epoch " +
-                                 std::to_string(epoch.value) + " cannot be extended");
+    return fail(errc::stale, "resource number " + std::to_string(resource.value) +
+                                 " has its fence at epoch " + std::to_string(lowest) +
+                                 ", and a lease under epoch " + std::to_string(epoch.value) +
+                                 " cannot be extended");
   }
   raise((*fence)->deadline_boot_ns, deadline_boot_ns);
   return {};

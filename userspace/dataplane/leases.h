@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The unswapped half of a resource's ownership (SPEC 2.5): the lowest epoch that the kernel accepts, and until
-// when the one who holds it under that epoch may. They lie in the pinned map that every packet reads, so a
-// change is in force with the store, outlives the agent, and is undone by no flip.
+// The unswapped half of a resource's ownership (SPEC 2.5): the lowest epoch that the kernel accepts, and
+// until when the one who holds it under that epoch may. They lie in the pinned map that every packet reads,
+// so a change is in force with the store, outlives the agent, and is undone by no flip.
 #pragma once
 
 #include <atomic>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Maglev's lookup table (Eisenbud et al., NSDI 2016, 3.4): every backend has its own order of preference over
-// all places, and they take turns at picking the first free one of theirs. Shares follow the weights, and when
-// a backend goes, the places of the others stay theirs but for a few (property in maglev_test).
+// all places, and they take turns at picking the first free one of theirs. Shares follow the weights, and
+// when a backend goes, the places of the others stay theirs but for a few (property in maglev_test).
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace postern::dataplane {
 
 struct MaglevBackend {
-  std::string name;  // makes its order of preference; two must differ
+  std::string name;          // makes its order of preference; two must differ
   std::uint32_t weight = 1;  // 0: gets no place
 };
 

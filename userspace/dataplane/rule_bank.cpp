@@ -32,7 +32,8 @@ Result<> clear_rule_bank(const Plane& plane, std::uint8_t bank, const Tables& ta
   for (__u32 rule = 0; rule < counted; ++rule) {
     const __u32 row = bank * __u32{PT_MAX_RULE_COUNTS} + rule;
     if (::bpf_map_update_elem(map_fd, &row, zeros.data(), BPF_ANY) == 0) continue;
-    return kernel_error(errc::map, "cannot clear row " + std::to_string(row) + " of table rule_counts", errno);
+    return kernel_error(errc::map, "cannot clear row " + std::to_string(row) + " of table rule_counts",
+                        errno);
   }
   return {};
 }
@@ -46,7 +47,8 @@ Result<std::vector<pt_count>> read_rule_bank(const Plane& plane, std::uint8_t ba
   for (std::size_t rule = 0; rule < out.size(); ++rule) {
     const __u32 row = static_cast<__u32>(bank * std::size_t{PT_MAX_RULE_COUNTS} + rule);
     if (::bpf_map_lookup_elem(map_fd, &row, parts.data()) != 0) {
-      return kernel_error(errc::map, "cannot read row " + std::to_string(row) + " of table rule_counts", errno);
+      return kernel_error(errc::map, "cannot read row " + std::to_string(row) + " of table rule_counts",
+                          errno);
     }
     for (const pt_count& part : parts) {
       out[rule].packets += part.packets;

@@ -143,8 +143,7 @@ TEST_CASE("services, codes, rates and tunnels are read as they are written") {
   const Result<Snapshot> read = parse_snapshot(text);
   REQUIRE_MESSAGE(read, (read ? "" : read.error().message()));
   REQUIRE(read->services.size() == 1);
-  CHECK(read->services[0] ==
-        Service{"www", Protocol::tcp, 80, {{*IpAddress::parse("10.1.0.5"), 3, true}}});
+  CHECK(read->services[0] == Service{"www", Protocol::tcp, 80, {{*IpAddress::parse("10.1.0.5"), 3, true}}});
   CHECK(encode_snapshot(*read) == text);
   Snapshot changed = *read;
   changed.peers[0].rate_packets_per_s = 5;

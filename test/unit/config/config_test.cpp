@@ -67,6 +67,21 @@ TEST_CASE("every key that is written is taken") {
   CHECK_FALSE(with("http: off\n").value().http);
 }
 
+TEST_CASE("guarded ports and the number of flows are taken, and refused where they make no sense") {
+  const Config config = with("guarded: {ports: [51820, 4242], packet_rate: 500}\nflows: 4096\n").value();
+  CHECK(config.guarded_ports == std::vector<std::uint16_t>{51820, 4242});
+  CHECK(config.guarded_rate_packets_per_s == 500);
+  CHECK(config.flows == 4096);
+  for (const std::string_view bad :
+       {"guarded: {ports: []}\n", "guarded: {ports: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n",
+        "guarded: {ports: [7, 7]}\n", "guarded: {ports: [0]}\n", "guarded: {ports: [7], packet_rate: 0}\n",
+        "guarded: {}\n", "flows: 1023\n", "flows: 16777217\n"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(with(bad));
+  }
+  CHECK(outcome(with("guarded: {ports: [7], port: 8}\n")) == "config.unknown_key");
+}
+
 TEST_CASE("the example configuration is good and shows the defaults") {
   const Config config = load_config("config/postern.yaml").value();
   Config expected = parsed(kSmall).value();

@@ -56,11 +56,10 @@ TEST_CASE("a service's backends and those who may answer for them have rows") {
   CHECK(door.protocol == PT_PROTO_TCP);
   CHECK(door.draining == 0);
   CHECK(std::equal(std::begin(door.fresh), std::end(door.fresh), std::begin(door.flows)));
-  CHECK(items_of(tables) ==
-        std::set<std::uint32_t>{0, 1, 2, PT_BACKEND_SENDER, PT_BACKEND_SENDER | kWest, PT_BACKEND_SENDER | kP2});
-  const auto owner = std::find_if(tables.owners4.begin(), tables.owners4.end(), [](const auto& row) {
-    return row.second.kind == PT_OWNER_SERVICE;
-  });
+  CHECK(items_of(tables) == std::set<std::uint32_t>{0, 1, 2, PT_BACKEND_SENDER, PT_BACKEND_SENDER | kWest,
+                                                    PT_BACKEND_SENDER | kP2});
+  const auto owner = std::find_if(tables.owners4.begin(), tables.owners4.end(),
+                                  [](const auto& row) { return row.second.kind == PT_OWNER_SERVICE; });
   REQUIRE(owner != tables.owners4.end());
   CHECK(owner->second.id == 0);
 }
@@ -147,7 +146,8 @@ TEST_CASE("rules of any protocol, of codes and of fragments become rows") {
   CHECK(of_any.size() == 2 * PT_PROTO_COUNT);
   CHECK(of_code == 1);
   const auto class_of = [&](unsigned icmp) {
-    return tables.port_classes[PT_PROTO_ICMP * PT_PORT_LINES + icmp / PT_PORT_LINE].class_of[icmp % PT_PORT_LINE];
+    return tables.port_classes[PT_PROTO_ICMP * PT_PORT_LINES + icmp / PT_PORT_LINE]
+        .class_of[icmp % PT_PORT_LINE];
   };
   CHECK(class_of(3 << 8 | 4) != class_of(3 << 8 | 3));
   CHECK(class_of(3 << 8 | 3) == 0);
