@@ -220,10 +220,14 @@ $(BENCH_JOURNAL_OBJECTS): CPPFLAGS += -Ibench
 $(BUILD)/bench-journal: $(BENCH_JOURNAL_OBJECTS) $(LEDGER_OBJECTS)
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -lsqlite3 -lrocksdb -llmdb -o $@
+$(BUILD)/bench-snapshot: $(BUILD)/release/bench/snapshot.o $(BUILD)/libpostern.a
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 .PHONY: bench
-bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal
+bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-snapshot
 	@$(BUILD)/bench-datapath
 	@$(BUILD)/bench-journal
+	@$(BUILD)/bench-snapshot
 
 # Long runs: the same suites with NIGHTLY=1, every mutant, an hour of fuzzing.
 .PHONY: nightly

@@ -68,8 +68,8 @@ class Json {
 // The canonical bytes. Precondition: integers within +-kMaxInteger, strings valid UTF-8.
 std::string encode_canonical(const Json& value);
 
-// Parses `text` and accepts it only if it is byte for byte what encode_canonical would write. Errors name the
-// byte offset where the text departs from the canonical form. `limit_bytes` bounds the input.
+// Accepts `text` only if it is byte for byte what encode_canonical would write. Errors name the byte offset
+// where the text departs from the canonical form. `limit_bytes` bounds the input.
 Result<Json> parse_canonical(std::string_view text, std::size_t limit_bytes);
 
 }  // namespace postern::wire

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The canonical spelling of a value (RFC 8785), written piece by piece into a sink: one that collects the
-// text, or one that compares it with a text at hand and so needs no copy of a large document.
+// The canonical spelling of a value (RFC 8785), written piece by piece into a sink.
 #pragma once
 
 #include <algorithm>
@@ -32,9 +31,6 @@ class JsonText {
   explicit JsonText(Sink sink = {}) : sink_(std::move(sink)) {}
 
   Sink& sink() { return sink_; }
-  // A key that an object has twice, if any was met. The text is no canonical one then.
-  const std::string* duplicate_key() const { return duplicate_key_; }
-
   void write(const Json& value) {
     if (const bool* b = value.as_bool()) {
       sink_.put(*b ? "true" : "false");
@@ -86,9 +82,6 @@ class JsonText {
       sorted.push_back(&member);
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto* a, const auto* b) { return utf16_less(a->first, b->first); });
-    const auto twin = std::adjacent_find(sorted.begin(), sorted.end(),
-                                         [](const auto* a, const auto* b) { return a->first == b->first; });
-    if (twin != sorted.end() && duplicate_key_ == nullptr) duplicate_key_ = &(*twin)->first;
     std::string_view separator = "{";
     for (const Json::Member* member : sorted)
       write_member(*member, separator);
@@ -131,7 +124,6 @@ class JsonText {
   }
 
   Sink sink_;
-  const std::string* duplicate_key_ = nullptr;
 };
 
 }  // namespace postern::wire
