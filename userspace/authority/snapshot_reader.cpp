@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From canonical bytes to typed values in one pass: members are read in the order in which canonical JSON has
 // them, straight into the structs. Only forms and types are judged here; what the parts say of each other is
-// judged by snapshot_check.h, which the compiler of policies shares. Lists stop at their limits, so that memory
-// is bounded by what a snapshot may hold, not by what a document may spell.
+// judged by snapshot_check.h, which the compiler of policies shares. Lists stop at their limits, so that
+// memory is bounded by what a snapshot may hold, not by what a document may spell.
 #include <algorithm>
 #include <charconv>
 
@@ -58,7 +58,8 @@ T read_as(JsonRecord& record, std::string_view key, Parse parse, std::string_vie
 }
 
 template <class Parse, class T = typename std::invoke_result_t<Parse, std::string_view>::value_type>
-std::optional<T> read_optional_as(JsonRecord& record, std::string_view key, Parse parse, std::string_view form) {
+std::optional<T> read_optional_as(JsonRecord& record, std::string_view key, Parse parse,
+                                  std::string_view form) {
   if (!record.has(key)) return std::nullopt;
   return parse_here(record, key, parse, form);
 }
@@ -68,7 +69,8 @@ bool next_within(JsonRecord& record, std::string_view key, std::size_t count, st
   if (!record.cursor().next_element()) return false;
   if (count < limit) return true;
   if (record.ok()) {
-    record.cursor().fail_with({errc::capacity, record.path_of(key) + " has more than " + std::to_string(limit) +
+    record.cursor().fail_with({errc::capacity, record.path_of(key) + " has more than " +
+                                                   std::to_string(limit) +
                                                    " entries, which is the limit; split the mesh"});
   }
   return false;
@@ -329,8 +331,8 @@ void expect_none(JsonRecord& record, std::string_view key) {
 
 Snapshot read_snapshot(JsonRecord& record) {
   Snapshot out;
-  out.classes = read_list(record, "classes", PT_MAX_CLASSES,
-                          [](JsonRecord& entry) { return read_text(entry, "id"); });
+  out.classes =
+      read_list(record, "classes", PT_MAX_CLASSES, [](JsonRecord& entry) { return read_text(entry, "id"); });
   out.epoch_floors = read_list(record, "epoch_floors", kMaxFloors, read_floor);
   out.expires = read_as(record, "expires", parse_utc, kUtcForm);
   out.gateways = read_list(record, "gateways", kMaxGateways, read_gateway);
@@ -352,8 +354,8 @@ Snapshot read_snapshot(JsonRecord& record) {
   return out;
 }
 
-// The version, which is a canonical snapshot's last member; 0 when it is not found there. It is looked at first,
-// so that a document of a newer version is not called malformed.
+// The version, which is a canonical snapshot's last member; 0 when it is not found there. It is looked at
+// first, so that a document of a newer version is not called malformed.
 std::int64_t version_of(std::string_view payload) {
   static constexpr std::string_view kKey = ",\"v\":";
   const std::string_view tail = payload.substr(payload.size() - std::min<std::size_t>(payload.size(), 32));
