@@ -149,7 +149,7 @@ TSAN_SOURCES := $(foreach m,$(TSAN_MODULES),$(wildcard userspace/$(m)/*.cpp)) te
 $(BUILD)/tsan/%.o: %.cpp | $(DEPS)
 	@mkdir -p $(@D)
 	@echo "  TSAN   $<"
-	@$(CXX) $(TEST_CPPFLAGS) -std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread $(WARNINGS) -MMD -MP -c $< -o $@
+	@$(CXX) $(TEST_CPPFLAGS) -std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=thread $(WARNINGS) -Wno-maybe-uninitialized -MMD -MP -c $< -o $@
 $(BUILD)/test-tsan: $(TSAN_SOURCES:%.cpp=$(BUILD)/tsan/%.o)
 	@echo "  LINK   $@"
 	@$(CXX) -fsanitize=thread $^ -lsodium -lsimdjson -lxxhash -lpthread -o $@

@@ -129,6 +129,8 @@ std::string protocol_words(const Rule& rule) {
     case authority::Protocol::icmpv6:
       out = "icmpv6";
       break;
+    case authority::Protocol::any:
+      return "any protocol";
   }
   if (ports) {
     if (rule.ports.empty()) return out + ", any port";

@@ -74,7 +74,8 @@ void traffic(const Observation& seen, std::vector<MetricFamily>& out) {
       add(drops, {{"reason", std::string(label)}}, seen.drops[reason].packets);
   MetricFamily incidents = counter("postern_incidents_total", "What happened beside packets' verdicts.");
   for (unsigned incident = 0; incident < PT_INCIDENT_COUNT; ++incident)
-    add(incidents, {{"incident", std::string(dataplane::incident_label(incident))}}, seen.incidents[incident]);
+    add(incidents, {{"incident", std::string(dataplane::incident_label(incident))}},
+        seen.incidents[incident]);
   for (MetricFamily* family : {&packets, &bytes, &drops, &incidents, &mode})
     out.push_back(std::move(*family));
 }

@@ -245,7 +245,8 @@ void JsonCursor::refuse_unicode_escape() {
       next.starts_with("\\u") ? parse_hex4(next.substr(2)) : std::optional<unsigned>();
   const bool pair = high && second && *second >= 0xdc00 && *second < 0xe000;
   if (low || (high && !pair)) {
-    refuse(errc::json_surrogate, at_, "half of a surrogate pair without its other half after it, no character");
+    refuse(errc::json_surrogate, at_,
+           "half of a surrogate pair without its other half after it, no character");
   } else {
     refuse(errc::json_escape, at_,
            "this character has another spelling: itself, or a shorter escape, or one in lower case");
@@ -343,7 +344,7 @@ bool JsonCursor::is_duplicate(const Level& level, std::string_view key) const {
 bool JsonCursor::next_element() {
   if (error_) return false;
   Level& level = levels_[depth_ - 1];
-  if (here() == ']' ) {
+  if (here() == ']') {
     ++at_;
     --depth_;
     return false;

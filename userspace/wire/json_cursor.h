@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reading canonical JSON from front to back, without a tree. Canonical JSON has one spelling for each value
-// (SPEC 3.1), so a cursor that takes exactly that spelling proves, by reading, what parsing and encoding again
-// would prove: no white space, the shortest escapes, integers in their one form, keys in rising order of their
-// UTF-16 code units, nothing after the document. What is left of a document is skipped by nobody: a caller
-// reads every value and then asks finish().
+// (SPEC 3.1), so a cursor that takes exactly that spelling proves, by reading, what parsing and encoding
+// again would prove: no white space, the shortest escapes, integers in their one form, keys in rising order
+// of their UTF-16 code units, nothing after the document. What is left of a document is skipped by nobody: a
+// caller reads every value and then asks finish().
 //
 // The first error sticks, and names the byte where the text departs from the canonical form. After it every
 // call says "no more": callers read on without looking, and look once, at finish().

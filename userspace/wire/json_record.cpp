@@ -21,8 +21,8 @@ void JsonRecord::enter() {
   if (kind != JsonCursor::Kind::object && kind != JsonCursor::Kind::none) {
     const std::string where = path();
     const std::string found = describe_here();
-    cursor_->fail_with({errc::field_invalid, (where.empty() ? "the document" : where) + " is " + found +
-                                                 ", expected an object"});
+    cursor_->fail_with({errc::field_invalid,
+                        (where.empty() ? "the document" : where) + " is " + found + ", expected an object"});
   }
   open_ = cursor_->enter_object();
 }
@@ -50,8 +50,9 @@ bool JsonRecord::needs(std::string_view key) {
 }
 
 void JsonRecord::refuse_unknown() {
-  cursor_->fail_with({errc::field_unknown, path_of(next_.substr(0, 64)) +
-                                               " is not known here; remove it, or use a version that knows it"});
+  cursor_->fail_with(
+      {errc::field_unknown,
+       path_of(next_.substr(0, 64)) + " is not known here; remove it, or use a version that knows it"});
 }
 
 std::string_view JsonRecord::text(std::string_view key) {
@@ -81,7 +82,8 @@ std::int64_t JsonRecord::integer_here(std::string_view key, std::int64_t min, st
   } else {
     found = describe_here();
   }
-  reject(key, "is " + found + ", expected an integer from " + std::to_string(min) + " to " + std::to_string(max));
+  reject(key,
+         "is " + found + ", expected an integer from " + std::to_string(min) + " to " + std::to_string(max));
   return min;
 }
 

@@ -35,7 +35,7 @@ dataplane::Tables two_segments() {
 }
 
 dataplane::Legend legend() {
-  return {{{PeerId(3), "shop"}}, {"guests", "servers"}, {{7, "blue"}, {8, "green"}}, {{5, "vip"}}};
+  return {{{PeerId(3), "shop"}}, {"guests", "servers"}, {{7, "blue"}, {8, "green"}}, {{5, "vip"}}, {}, {}};
 }
 
 std::vector<std::string> rows(const OwnersQuestion& question) {

@@ -33,7 +33,7 @@ TEST_CASE("a peer with two tunnel addresses is one row with both, its segments a
   const std::uint8_t mac[] = {2, 0, 0, 0, 0, 9};
   std::copy(std::begin(mac), std::end(mac), endpoint.mac);
   tables.endpoints = {{3, endpoint}};
-  const dataplane::Legend legend{{{PeerId(3), "shop"}}, {}, {{7, "blue"}, {8, "green"}}, {}};
+  const dataplane::Legend legend{{{PeerId(3), "shop"}}, {}, {{7, "blue"}, {8, "green"}}, {}, {}, {}};
 
   const wire::Json report = peers_report(tables, legend, [](PeerId id) {
     CHECK(id == PeerId(3));

@@ -112,7 +112,7 @@ TEST_CASE("mistakes in a policy end with the exit code for invalid config") {
            {"owner: {gateway: gw1}", "owner: {resource: gw1}"},
            {"class: site-a", "class: Site"},
            {"from: site-a", "from: nobody"},
-           {"protocol: tcp", "protocol: gre"},
+           {"to: site-b, protocol: tcp", "to: site-b, protocol: gre"},
            {"protocol: tcp, ports", "protocol: icmp, ports"},
            {"protocol: icmp, types", "protocol: udp, types"},
        }) {

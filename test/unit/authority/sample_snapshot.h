@@ -64,9 +64,9 @@ inline authority::Snapshot sample_snapshot() {
                   sample_prefix("blue", "10.9.0.0/24", OwnerKind::resource, "vip", "shared"),
                   sample_prefix("blue", "0.0.0.0/0", OwnerKind::peer, "site-b", "site-b")};
   out.resources = {{"vip", ResourceNumber(3), {"gw1", "gw2"}, {"gw0"}, 5000}};
-  Rule tcp{"site-a", "site-b", Protocol::tcp, {{22, 22}, {8000, 8100}}, {}, true, true};
-  Rule ping{"site-b", "site-a", Protocol::icmp, {}, {0, 8}, false, false};
-  Rule all{"site-a", "shared", Protocol::udp, {}, {}, false, false};
+  Rule tcp{"site-a", "site-b", Protocol::tcp, {{22, 22}, {8000, 8100}}, {}, {}, true, true};
+  Rule ping{"site-b", "site-a", Protocol::icmp, {}, {0, 8}, {}, false, false};
+  Rule all{"site-a", "shared", Protocol::udp, {}, {}, {}, false, false};
   out.rules = {tcp, ping, all};
   out.epoch_floors = {{"vip", Epoch(UINT64_MAX)}, {"gone", Epoch(1)}};
   return out;

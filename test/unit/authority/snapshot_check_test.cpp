@@ -255,9 +255,9 @@ TEST_CASE("services that nobody could serve are refused") {
   };
   CHECK(with([](Service&) {}) == "ok");
   CHECK(with([](Service& s) { s.protocol = Protocol::icmp; }) == "snapshot.field");
-  CHECK(with([](Service& s) { s.port = 0; }) == "snapshot.field");
+  CHECK(with([](Service& s) { s.port = 0; }) == "json.field_invalid");
   CHECK(with([](Service& s) { s.id = "www!"; }) == "snapshot.field");
-  CHECK(with([](Service& s) { s.backends[0].weight = 0; }) == "snapshot.field");
+  CHECK(with([](Service& s) { s.backends[0].weight = 0; }) == "json.field_invalid");
   CHECK(with([](Service& s) { s.backends.push_back(s.backends[0]); }) == "snapshot.field");
   CHECK(with([](Service& s) { s.backends.resize(256); }) == "snapshot.capacity");
 }

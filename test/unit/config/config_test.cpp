@@ -121,7 +121,6 @@ TEST_CASE("a missing key is named") {
   CHECK(outcome(parsed(replaced("name: eth0, ", ""))) == "config.missing_key");
   CHECK(outcome(parsed(replaced(", role: underlay", ""))) == "config.missing_key");
   CHECK(says(parsed(replaced(", segment: blue", "")), "p.yaml:5:5: an interface lacks the key \"segment\""));
-  CHECK(outcome(with("tunnel: {}\n")) == "config.missing_key");
 }
 
 TEST_CASE("bad values are refused with place, what was found and what was expected") {

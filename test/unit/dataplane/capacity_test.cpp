@@ -51,7 +51,7 @@ TEST_CASE("one row too many is refused, naming table, need and limit") {
   }
   SUBCASE("port_classes") {
     tables.port_classes.pop_back();
-    named = "table port_classes has 4095 lines";
+    named = "table port_classes has 5119 lines";
   }
   const Result<> refused = check_capacity(tables);
   REQUIRE_FALSE(refused);

@@ -165,7 +165,8 @@ TEST_CASE("files beside the segments are replaced whole, listed and removed; oth
     CAPTURE(name);
     CHECK(j.put_file(name, "x").error().code == errc::file_name);
     CHECK(j.remove_file(name).error().code == errc::file_name);
-    CHECK(j.get_file(name, 100).error().code == errc::file_name);
+    // What a crash left of a file may be looked at.
+    if (name != "auth-1.tmp") CHECK(j.get_file(name, 100).error().code == errc::file_name);
   }
 }
 
