@@ -204,13 +204,9 @@ class Classifier {
     // Rule 4.
     result_.proven = std::max({Lseq(segment.first_lseq.value - 1), extent->durable_upto,
                                stamps_behind(*image, segment, extent->end)});
-    // A record out of the chain is no second writer's once this segment is sealed behind it.
-    result_.sealed_end = extent->end;
-    while (const std::optional<RecordHeader> odd =
-               decode_record_header(*image, result_.sealed_end, segment.salt)) {
-      if (!payload_is_whole(*image, result_.sealed_end, *odd)) break;
-      result_.sealed_end = record_end(result_.sealed_end, *odd);
-    }
+    // What is left of a batch is nobody's once this segment is sealed: a second writer writes to zeros (rule
+    // 6).
+    result_.sealed_end = used_end(*image, extent->end);
     judge_end(*image, segment, *extent);
     return {};
   }

@@ -51,7 +51,7 @@ struct Classification {
   Lseq proven;                         // highest lseq known to have been flushed
   std::vector<UnprovenRecord> unproven;  // whole records above `proven`
   std::uint64_t torn_records = 0;
-  std::size_t sealed_end = 0;  // where the last segment ends for its successor: nothing whole stands there
+  std::size_t sealed_end = 0;  // where the last segment ends for its successor: zeros from there on
   bool clean_stop = false;     // the last whole record is CLOSE
 };
 

@@ -11,23 +11,18 @@
 
 #include "ledger/errors.h"
 #include "ledger/segment_reader.h"
+#include "ledger/segment_walk.h"
 #include "ledger/spare.h"
 #include "wire/hash.h"
 
 namespace postern::ledger {
 namespace {
 
-constexpr std::size_t kReadBytes = 1U << 20;
-
-// The page cache can show what the disk refused (rule 9); such bytes are as dead as a torn record.
-bool reads_as_zeros(const File& file, std::size_t from) {
-  Bytes buffer(kReadBytes);
-  while (from < kSegmentBytes) {
-    const std::span<std::uint8_t> part = std::span(buffer).first(std::min(kReadBytes, kSegmentBytes - from));
-    if (!read_fully(file, part, from) || !all_zero(part)) return false;
-    from += part.size();
-  }
-  return true;
+// Where the page cache, which can show what the disk refused (rule 9) or has not got yet, is zero from.
+std::size_t used_end_in_cache(const File& file, std::size_t from) {
+  Bytes tail(kSegmentBytes - from);
+  if (!read_fully(file, tail, from)) return kSegmentBytes;
+  return from + used_end(tail, 0);
 }
 
 // Copies of the kept records and OPEN, as one batch. It is stamped with its own last lseq: nobody reads it
@@ -166,15 +161,12 @@ Result<> accept(const Examination& examined, const Directory& directory) {
 }
 
 Result<WritePosition> recover(Directory& directory, const Classification& found, const Id128& machine) {
+  Result<std::unique_ptr<File>> last =
+      open_checked(directory, segment_name(found.last.number), Access::write);
+  if (!last) return pass_on(std::move(last));
+  const std::size_t end = used_end_in_cache(**last, found.sealed_end);
   const bool settled = found.condition == Condition::clean && found.unproven.empty();
-  if (settled) {
-    Result<std::unique_ptr<File>> file =
-        open_checked(directory, segment_name(found.last.number), Access::write);
-    if (!file) return pass_on(std::move(file));
-    if (reads_as_zeros(**file, found.end)) {
-      return WritePosition{found.last, std::move(*file), found.end, found.chain};
-    }
-  }
+  if (settled && end == found.end) return WritePosition{found.last, std::move(*last), found.end, found.chain};
   if (Result<> spare = ensure_spare(directory); !spare) return pass_on(std::move(spare), "recovery");
   WritePosition position;
   position.chain = {Lseq(found.chain.next.value - found.unproven.size()),
@@ -184,7 +176,7 @@ Result<WritePosition> recover(Directory& directory, const Classification& found,
   position.segment.salt = new_salt();
   position.segment.first_lseq = position.chain.next;
   position.segment.prev = position.chain.hash;
-  position.segment.sealed_end = found.sealed_end;
+  position.segment.sealed_end = end;
   position.segment.machine = machine;
   const Bytes batch = recovery_batch(found, position.chain, position.segment.salt);
   if (batch.size() > kSegmentBytes - kFirstBatchOffset) {

@@ -48,7 +48,7 @@ Result<> check_order(const Examination& examined, const RepairOrder& order, cons
 class Rescue {
  public:
   Rescue(Summary& summary, Findings& findings, Lseq first_lost)
-      : summary_(summary), findings_(findings), next_(first_lost), head_(first_lost.value - 1) {}
+      : summary_(summary), findings_(findings), next_(first_lost), head_(first_lost) {}
 
   // One segment, up to what its successor cut off.
   Result<> search(ByteView image, const SegmentHeader& segment, Lseq until) {
@@ -102,7 +102,7 @@ class Rescue {
   Summary& summary_;
   Findings& findings_;
   Lseq next_;  // the lowest that was not found yet
-  Lseq head_;  // the highest that may have been acknowledged
+  Lseq head_;  // the highest that may have been acknowledged; the first lost one may
   std::vector<Gap> gaps_;
   std::uint64_t rescued_ = 0;
 };

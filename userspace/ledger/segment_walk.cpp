@@ -24,4 +24,14 @@ Result<Extent> walk_records(ByteView image, const SegmentHeader& segment, Lseq u
   return extent;
 }
 
+std::size_t used_end(ByteView image, std::size_t from) {
+  std::size_t end = image.size();
+  while (end > from) {
+    const std::size_t start = std::max(from, (end - 1) / kBlockBytes * kBlockBytes);
+    if (!all_zero(image.subspan(start, end - start))) return end;
+    end = start;
+  }
+  return from;
+}
+
 }  // namespace postern::ledger

@@ -25,4 +25,7 @@ using Visit = std::function<Result<>(const RecordHeader&, std::string_view paylo
 // Walks whole records in chain order, those below `until` only. Fails with what `visit` failed with.
 Result<Extent> walk_records(ByteView image, const SegmentHeader& segment, Lseq until, const Visit& visit);
 
+// The block boundary behind the last byte at or after `from` that is not zero; `from` itself if all are.
+std::size_t used_end(ByteView image, std::size_t from);
+
 }  // namespace postern::ledger

@@ -236,6 +236,15 @@ TEST_CASE("a format that needs a newer reader is refused by that name") {
   CHECK(found.error().code == errc::newer_format);
 }
 
+TEST_CASE("a later format that says this version can read it is read") {
+  JournalImage image = three_batches();
+  SegmentHeader later = image.header();
+  later.format = kFormatVersion + 1;
+  image.rewrite_header(1, later);
+  CHECK(condition_of(image) == Condition::clean);
+  CHECK(image.live().size() == 4);
+}
+
 TEST_CASE("a missing, swapped, doubled or strange segment is damage") {
   JournalImage image = three_batches();
   image.roll();

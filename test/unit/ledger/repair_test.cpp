@@ -220,6 +220,10 @@ TEST_CASE("a last record that the disk cannot read is refused, not cut off") {
   REQUIRE(!refused);
   CHECK(refused.error().code == errc::io);
   CHECK(scratch.contents() == before);
+  // Whether it was acknowledged nobody knows: given up, it is a gap.
+  const Result<RepairReport> report = repair(scratch, 6, 0, recording);
+  REQUIRE_MESSAGE(report, (report ? "" : report.error().message()));
+  CHECK(report->gaps == std::vector<Gap>{{Lseq(6), Lseq(6), true}});
 }
 
 TEST_CASE("a repair that fails at any call is done again, and comes to the same events") {
