@@ -20,7 +20,7 @@ endif
 PACKAGES_BUILD := g++ clang llvm bpftool libbpf-dev libxdp-dev linux-libc-dev libelf-dev libsodium-dev \
   libsimdjson-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libasio-dev libexpected-dev libnl-3-dev \
   libnl-route-3-dev libnftables-dev prometheus-cpp-dev libcpp-httplib-dev libxxhash-dev pkg-config
-PACKAGES_TEST := doctest-dev python3 python3-pytest iproute2 nftables iputils-ping ethtool tcpdump iperf3 strace \
+PACKAGES_TEST := doctest-dev python3 python3-pytest python3-scapy iproute2 nftables iputils-ping ethtool tcpdump iperf3 strace \
   prometheus procps util-linux e2fsprogs curl jq git
 # For the rig that loses writes: a FUSE file under a loop device under ext4 and xfs.
 PACKAGES_RIG := python3-fusepy fuse3 xfsprogs

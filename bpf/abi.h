@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Everything that the packet path and the agent share: limits, verdicts, drop reasons, and the keys and
- * values of every map. It is the only header that both sides include, and it includes nothing but
- * <linux/types.h>.
+ * Everything that the packet path and the agent share: limits, verdicts, drop reasons, keys and values of
+ * maps. It is the only header that both sides include, and it includes nothing but <linux/types.h>.
  *
  * Byte order: fields named *_be hold network order, all others host order. Addresses are 16 bytes; an IPv4
  * address is stored v4-mapped (::ffff:a.b.c.d), so one key type serves both families. Numbers of verdicts and
@@ -225,9 +224,7 @@ struct pt_endpoint {
   __u8 pad;
 };
 
-/* rates: peer id -> what it may send and be sent, each on its own. A bucket is the time up to which what was
- * taken from it is paid for: taking a chunk costs the time in which the rate allows that much, and may lead
- * the clock by no more than the burst. CPUs take chunks, so that they seldom meet. */
+/* rates: peer id -> what it may send and be sent, each (SPEC 1.12). A chunk is what a CPU takes at once. */
 struct pt_allowance {
   __u64 chunk_ns; /* 0: no limit */
   __u64 burst_ns;
@@ -237,8 +234,7 @@ struct pt_rate {
   struct pt_allowance bytes;
   struct pt_allowance packets;
 };
-/* buckets: {peer id, direction} -> paid up to, in coarse monotonic ns. Not swapped: a flip refills nothing.
- */
+/* buckets: {peer id, direction} -> paid up to, in coarse monotonic ns. A flip refills nothing. */
 enum pt_direction { PT_FROM_PEER = 0, PT_TO_PEER = 1 };
 #define PT_BUCKET_KEY(id, direction) ((id) << 1 | (direction))
 struct pt_bucket {
@@ -251,8 +247,7 @@ struct pt_credit {
   __u64 packets;
 };
 
-/* owners4, owners6: longest-prefix match of {segment, address} -> owner. prefixlen counts the segment's 32
- * bits. */
+/* owners4, owners6: longest prefix of {segment, address} -> owner. prefixlen counts the segment's 32 bits. */
 struct pt_owner_key4 {
   __u32 prefixlen;
   __u32 vni_be;
@@ -335,15 +330,13 @@ struct pt_port_line {
   __u8 class_of[PT_PORT_LINE];
 };
 
-/* fences[resource number]: not swapped. Raising an epoch only denies, so it needs no generation; a deadline
- * of 0 is past. */
+/* fences[resource number]: not swapped, raising an epoch only denies. A deadline of 0 is past. */
 struct pt_fence {
   __u64 epoch;
   __u64 deadline_boot_ns;
 };
 
-/* flows: least recently used. A UDP or echo packet that a rule allowed -> under which generation, and when it
- * was seen last. Its replies pass by it. Also flows that began while their service's backend was draining. */
+/* flows: questions that a rule allowed, and flows that began while their service's backend drained. */
 struct pt_flow_key {
   struct pt_address source;
   struct pt_address destination;
@@ -362,11 +355,9 @@ struct pt_flow_entry {
 #define PT_FLOW_IDLE_NS 180000000000ull /* RFC 4787 4.3: at least two minutes */
 #define PT_FLOW_TOUCH_NS 1000000000ull  /* seen_ns is this exact: a busy flow is written once a second */
 
-/* rule_counts[bank * PT_MAX_RULE_COUNTS + rule], per CPU. Not swapped: a bank belongs to a list of rules, and
- * goes with it from generation to generation. */
+/* rule_counts[bank * PT_MAX_RULE_COUNTS + rule], per CPU: a bank goes with its list of rules. */
 
-/* verdicts[port slot * PT_VERDICT_COUNT + verdict] and drops[reason], per CPU: not swapped, so they survive a
- * flip. */
+/* verdicts[port slot * PT_VERDICT_COUNT + verdict] and drops[reason], per CPU: they survive a flip. */
 struct pt_count {
   __u64 packets;
   __u64 bytes;
@@ -418,8 +409,7 @@ struct pt_event {
   struct pt_address address;
 };
 #define PT_EVENTS_BYTES 262144
-/* neighbours_asked: least recently used {ifindex, address} -> boot time of the last event, to ask once a
- * second. */
+/* neighbours_asked: {ifindex, address} -> boot time of the last event, to ask once a second. */
 #define PT_NEIGHBOURS_ASKED 4096
 
 #ifdef __cplusplus
