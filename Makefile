@@ -243,6 +243,10 @@ FUZZ_SECONDS := 60
 FUZZERS := $(patsubst test/fuzz/%.cpp,$(BUILD)/fuzz/%,$(wildcard test/fuzz/fuzz_*.cpp))
 FUZZ_MODULES := core wire config authority ledger
 FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$(wildcard userspace/$(m)/*.cpp)))
+# The journal's fuzzer opens journals on the simulated disk, with small segments.
+FUZZ_SIMULATION := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard test/sim/simulated_*.cpp) test/sim/journals.cpp)
+$(BUILD)/fuzz/fuzz_journal: $(FUZZ_SIMULATION)
+$(BUILD)/fuzz/%: CPPFLAGS += -Itest -DPOSTERN_SIMULATED_SEGMENT_BYTES=65536
 FUZZFLAGS := -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp | $(DEPS)
 	@mkdir -p $(@D)

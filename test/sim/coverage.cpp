@@ -44,12 +44,12 @@ void Coverage::add(const Coverage& other) {
 
 std::string Coverage::missing() const {
   if (crashes < kEnoughCrashes) return "";
-  const std::string phase =
-      absent(phases, {"create", "recovery", "append", "roll", "side file", "close", "between calls"});
+  const std::string phase = absent(
+      phases, {"create", "recovery", "append", "roll", "side file", "close", "compaction", "between calls"});
   const std::string kind =
       absent(classes, {"clean", "torn", "suspect", "damage", "journal.disk_full", "journal.poisoned"});
-  const std::string trouble =
-      absent(troubles, {"failed call", "full disk", "flipped bit", "old image", "second writer"});
+  const std::string trouble = absent(
+      troubles, {"failed call", "full disk", "flipped bit", "old image", "second writer", "compaction"});
   std::string text = phase;
   for (const std::string& more : {kind, trouble})
     if (!more.empty()) text += (text.empty() ? "" : ", ") + more;

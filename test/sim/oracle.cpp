@@ -16,8 +16,8 @@ void Oracle::submit(std::span<const std::string> payloads) {
   in_flight_.emplace_back(payloads.begin(), payloads.end());
 }
 
-void Oracle::withdraw(std::size_t payloads) {
-  if (!in_flight_.empty() && in_flight_.back().size() == payloads) in_flight_.pop_back();
+void Oracle::withdraw() {
+  if (!in_flight_.empty()) in_flight_.pop_front();
 }
 
 std::string Oracle::acknowledge(Lseq head) {

@@ -26,8 +26,8 @@ class Oracle {
  public:
   // A batch goes in: from now on it may be found or not.
   void submit(std::span<const std::string> payloads);
-  // Nothing of the newest batch can have been written.
-  void withdraw(std::size_t payloads);
+  // Nothing of the oldest batch that was not acknowledged can have been written.
+  void withdraw();
   // The oldest batch that was not acknowledged yet is durable.
   std::string acknowledge(Lseq head);
   // after_flush: what the kernel's pin holds.

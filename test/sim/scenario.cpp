@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
 
+#include "ledger/compaction.h"
 #include "ledger/errors.h"
 #include "ledger/spare.h"
 #include "sim/simulated_directory.h"
@@ -52,7 +56,10 @@ Scenario::Scenario(std::uint64_t seed, std::size_t crashes, std::function<void(c
       crashes_(crashes),
       observer_(std::move(observer)) {
   options_.machine = Id128{1};
-  options_.after_flush = [this](const JournalStatus& status) { oracle_.pin(status); };
+  options_.after_flush = [this](const JournalStatus& status) {
+    oracle_.pin(status);
+    if (const std::function<void()> then = std::exchange(on_flush_, {})) then();
+  };
   coverage_.seeds = 1;
   disk_.trace(observer_);
 }
@@ -229,15 +236,52 @@ std::string Scenario::append(Journal& journal) {
   phase_ = "append";
   const std::vector<std::string> batch = next_batch();
   oracle_.submit(batch);
-  const Result<Lseq> head = journal.append(batch);
+  return outcome(journal.append(batch), batch.size());
+}
+
+// What arrives while a flush is under way is written by the next one. The journal flushes on a thread of its
+// own here; this one waits for it, so that the seed remains the run.
+std::string Scenario::group(Journal& journal) {
+  phase_ = "append";
+  std::mutex mutex;
+  std::condition_variable told;
+  std::string bad;
+  std::size_t open = 0;
+  const auto hand_in = [&] {
+    std::vector<std::string> batch = next_batch();
+    const std::size_t payloads = batch.size();
+    oracle_.submit(batch);
+    ++open;
+    journal.submit(std::move(batch), [&, payloads](const Result<Lseq>& head) {
+      std::string more = outcome(head, payloads);
+      const std::scoped_lock guard(mutex);
+      if (bad.empty()) bad = std::move(more);
+      --open;
+      told.notify_one();
+    });
+  };
+  const std::size_t others = random_.between(1, 4);
+  on_flush_ = [&] {
+    const std::scoped_lock guard(mutex);
+    for (std::size_t i = 0; i < others; ++i)
+      hand_in();
+  };
+  std::unique_lock lock(mutex);
+  hand_in();
+  told.wait(lock, [&open] { return open == 0; });
+  on_flush_ = {};
+  return bad;
+}
+
+std::string Scenario::outcome(const Result<Lseq>& head, std::size_t payloads) {
   if (head) {
     if (disk_.dead()) return "acknowledged after the end";
-    coverage_.acknowledged += batch.size();
+    coverage_.acknowledged += payloads;
     return oracle_.acknowledge(*head);
   }
   ++coverage_.classes[std::string(head.error().code.name)];
   if (head.error().code == errc::disk_full && !disk_.dead()) {
-    oracle_.withdraw(batch.size());
+    oracle_.withdraw();
     if (trouble_ == Trouble::full_disk || disk_.fault_struck()) return "";
     return "a disk with room is called full: " + head.error().message();
   }
@@ -245,6 +289,20 @@ std::string Scenario::append(Journal& journal) {
   if (head.error().code != errc::poisoned && !disk_.dead())
     return "an append failed: " + head.error().message();
   return explained() ? "" : "poisoned by nothing: " + head.error().message();
+}
+
+std::string Scenario::compact(Journal& journal) {
+  phase_ = "compaction";
+  KeepEverything summary;
+  const Result<CompactionReport> done = journal.compact({key_, summary, 0});
+  if (done) {
+    if (done->compacted && disk_.dead() && done->leftover.empty()) return "compacted after the end";
+    if (done->compacted) ++coverage_.troubles["compaction"];
+    return "";
+  }
+  if (done.error().code == errc::poisoned) over_ = true;
+  if (explained() || (trouble_ == Trouble::full_disk && done.error().code == errc::disk_full)) return "";
+  return "a compaction failed: " + done.error().message();
 }
 
 std::string Scenario::put(Journal& journal) {
@@ -295,7 +353,7 @@ std::string Scenario::contest(Journal& first, Journal& second) {
       continue;
     }
     if (head.error().code != errc::poisoned) return "a second writer met " + head.error().message();
-    oracle_.withdraw(batch.size());
+    oracle_.withdraw();
     in[who] = false;
     if (!in[0] && !in[1]) return "both of two writers are out";
   }
@@ -306,8 +364,12 @@ std::string Scenario::work(Journal& journal) {
   for (std::size_t i = random_.between(1, kMostWorkInALife); i > 0 && !over_ && !disk_.dead(); --i) {
     const std::size_t kind = random_.below(100);
     std::string bad;
-    if (kind < 90) {
+    if (kind < 75) {
       bad = append(journal);
+    } else if (kind < 88) {
+      bad = group(journal);
+    } else if (kind < 92) {
+      bad = compact(journal);
     } else if (kind < 96) {
       bad = put(journal);
     } else if (kind < 97) {

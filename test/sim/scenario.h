@@ -13,6 +13,7 @@
 #include "sim/coverage.h"
 #include "sim/oracle.h"
 #include "sim/simulated_disk.h"
+#include "wire/sign.h"
 
 namespace postern::ledger::sim {
 
@@ -44,6 +45,9 @@ class Scenario {
   std::string start_troubled(std::unique_ptr<Journal>& journal);
   std::string work(Journal& journal);
   std::string append(Journal& journal);
+  std::string group(Journal& journal);
+  std::string outcome(const Result<Lseq>& head, std::size_t payloads);
+  std::string compact(Journal& journal);
   std::string put(Journal& journal);
   std::string rival(Journal& journal);
   std::string contest(Journal& first, Journal& second);
@@ -62,6 +66,8 @@ class Scenario {
   std::function<void(const std::string&)> observer_;
   std::string phase_;
   JournalOptions options_;
+  std::function<void()> on_flush_;
+  wire::SecretKey key_ = wire::SecretKey::generate();
   std::uint64_t events_ = 0;
   std::uint64_t puts_ = 0;
   bool struck_in_recovery_ = false;
