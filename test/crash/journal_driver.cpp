@@ -2,11 +2,13 @@
 // Drives a real journal for the crash tests, which kill it at a system call of their choice.
 //
 //   journal-driver create DIR
-//   journal-driver append DIR COUNT BYTES   opens, then appends COUNT events of BYTES bytes one by one;
-//   prints
-//                                           "opened CLASS" and "ack TAG" after each acknowledgement
-//   journal-driver read DIR                 opens and prints "event TAG" for each that survived, then "opened
-//   CLASS"
+//   journal-driver append DIR COUNT BYTES
+//       opens, then appends COUNT events of BYTES bytes one by one; prints "opened CLASS" and "ack TAG" after
+//       each acknowledgement
+//   journal-driver compact DIR
+//       opens and compacts, keeping every event; prints "compacted" when it is done
+//   journal-driver read DIR
+//       opens and prints "event TAG" for each that survived, then "opened CLASS"
 #include <unistd.h>
 
 #include <cstdlib>
@@ -14,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ledger/compaction.h"
 #include "ledger/journal.h"
 
 namespace {
@@ -47,6 +50,15 @@ int append(ledger::Journal& journal, std::size_t events_before, int count, std::
   return 0;
 }
 
+int compact(ledger::Journal& journal) {
+  ledger::KeepEverything summary;
+  const wire::SecretKey key = wire::SecretKey::generate();
+  const Result<ledger::CompactionReport> done = journal.compact({key, summary, 0});
+  if (!done) return refuse(done.error());
+  say(done->compacted ? "compacted" : "nothing to compact");
+  return 0;
+}
+
 int run(const std::vector<std::string>& arguments) {
   ledger::JournalOptions options;
   options.directory = arguments[1];
@@ -65,6 +77,7 @@ int run(const std::vector<std::string>& arguments) {
   if (!journal) return refuse(journal.error());
   say("opened " + std::string(ledger::recovery_class_name((*journal)->recovery().found)));
   if (reading) return 0;
+  if (arguments[0] == "compact") return compact(**journal);
   return append(**journal, events, std::atoi(arguments[2].c_str()),
                 static_cast<std::size_t>(std::atoll(arguments[3].c_str())));
 }
@@ -74,9 +87,10 @@ int run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool known = (arguments.size() == 4 && arguments[0] == "append") ||
-                     (arguments.size() == 2 && (arguments[0] == "create" || arguments[0] == "read"));
+                     (arguments.size() == 2 &&
+                      (arguments[0] == "create" || arguments[0] == "read" || arguments[0] == "compact"));
   if (!known) {
-    say("usage: journal-driver create DIR | append DIR COUNT BYTES | read DIR");
+    say("usage: journal-driver create DIR | append DIR COUNT BYTES | compact DIR | read DIR");
     return 2;
   }
   return run(arguments);

@@ -16,7 +16,12 @@ import pytest
 
 BUILD = pathlib.Path(os.environ.get("POSTERN_BUILD") or pathlib.Path(__file__).parents[2] / "build")
 DRIVER = BUILD / "journal-driver"
-CALLS = "openat2,pwrite64,fdatasync,fsync,renameat,renameat2,unlinkat,flock"
+CALLS = "openat2,pwrite64,fdatasync,fsync,renameat,renameat2,unlinkat,mkdir,flock"
+# Whatever else a program can change files with. None is made: a kill there would be missed.
+OTHER_CALLS = {"openat", "open", "creat", "pwritev", "pwritev2", "writev", "ftruncate", "truncate", "fallocate", "rename",
+               "unlink", "link", "linkat", "symlink", "symlinkat", "sendfile", "copy_file_range", "splice", "msync",
+               "sync_file_range", "syncfs", "sync", "mkdirat", "rmdir", "fchmod", "chmod", "fchmodat", "fchown", "setxattr",
+               "fsetxattr", "io_uring_enter", "io_submit"}
 
 
 def run(*arguments):
@@ -107,6 +112,42 @@ def test_a_kill_at_any_call_of_a_roll_loses_nothing_acknowledged(scratch):
     assert names["renameat2"] == 1 and names["renameat"] == 1 and names["fdatasync"] >= 4, window
     for call in window:
         kill_and_look(scratch, original, 0, call, append)
+
+
+def test_a_kill_at_any_call_of_a_compaction_changes_nothing_that_is_read(scratch):
+    original = scratch / "template"
+    assert run("create", original).returncode == 0
+    for _ in range(2):  # the second compaction removes what the first one stood on
+        assert run("append", original, 3, 300).returncode == 0
+        assert run("compact", original).stdout.splitlines()[-1] == "compacted"
+    assert run("append", original, 3, 300).returncode == 0
+    calls = calls_of(scratch, "compact", copy(original, scratch / "work"))
+    texts = [text for _, _, text in calls]
+    assert any("base-" in text and "rename" in text for text in texts) and any("unlink" in t and "seg-" in t for t in texts)
+    for call in calls:
+        work = copy(original, scratch / "work")
+        run_killed(call, "compact", work)
+        assert read(work) == list(range(9)), f"killed at {call}"
+        assert run("compact", work).returncode == 0
+        assert read(work) == list(range(9)), f"compacted after a kill at {call}"
+        assert run("append", work, 1, 300).returncode == 0
+
+
+def test_no_file_is_changed_by_a_call_that_no_kill_strikes(scratch):
+    work = scratch / "work"
+    log = scratch / "strace.log"
+    for arguments in (["create", work], ["append", work, 175, 48_000], ["compact", work], ["append", work, 2, 300]):
+        subprocess.run(["strace", "-qq", "-f", "-o", log, DRIVER, *map(str, arguments)], check=True, timeout=120,
+                       stdout=subprocess.DEVNULL)
+        lines = log.read_text().splitlines()
+        main = lines[0].split()[0]
+        for line in lines:
+            thread, call = line.split(maxsplit=1)
+            name = call.split("(")[0]
+            assert name not in CALLS.split(",") or thread == main, f"no kill strikes this thread: {line}"
+            reads = name in ("openat", "open") and "O_RDONLY" in call
+            assert name not in OTHER_CALLS or reads, line
+            assert name != "write" or call.startswith("write(1,"), line
 
 
 def test_a_kill_at_any_call_of_creation_leaves_what_another_create_completes(scratch):
