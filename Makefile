@@ -243,6 +243,7 @@ FUZZ_SECONDS := 60
 FUZZERS := $(patsubst test/fuzz/%.cpp,$(BUILD)/fuzz/%,$(wildcard test/fuzz/fuzz_*.cpp))
 FUZZ_MODULES := core wire config authority ledger
 FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$(wildcard userspace/$(m)/*.cpp)))
+.SECONDARY: $(FUZZ_OBJECTS)
 # The journal's fuzzer opens journals on the simulated disk, with small segments.
 FUZZ_SIMULATION := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard test/sim/simulated_*.cpp) test/sim/journals.cpp)
 $(BUILD)/fuzz/fuzz_journal: $(FUZZ_SIMULATION)

@@ -48,8 +48,8 @@ std::string Coverage::missing() const {
       phases, {"create", "recovery", "append", "roll", "side file", "close", "compaction", "between calls"});
   const std::string kind =
       absent(classes, {"clean", "torn", "suspect", "damage", "journal.disk_full", "journal.poisoned"});
-  const std::string trouble = absent(
-      troubles, {"failed call", "full disk", "flipped bit", "old image", "second writer", "compaction"});
+  const std::string trouble = absent(troubles, {"failed call", "full disk", "flipped bit", "old image",
+                                                "second writer", "compaction", "bad base"});
   std::string text = phase;
   for (const std::string& more : {kind, trouble})
     if (!more.empty()) text += (text.empty() ? "" : ", ") + more;

@@ -130,10 +130,13 @@ std::string judge(const Scene& scene, std::size_t bit, bool in_record, std::stri
 Flips flip_each_bit_of_the_last_batch() {
   Flips flips;
   for (const After after : {After::nothing, After::torn_batch, After::recovery}) {
+    if (!flips.violation.empty()) break;
     Scene scene;
     flips.violation = build(after, scene);
     for (std::size_t bit = scene.begin * 8; flips.violation.empty() && bit < scene.end * 8; ++bit) {
       const bool in_record = std::binary_search(scene.in_record.begin(), scene.in_record.end(), bit / 8);
+      // Padding is most of a block and says nothing: a bit of each byte will do.
+      if (!in_record && bit % 8 != bit / 8 % 8) continue;
       const std::string verdict = judge(scene, bit, in_record, flips.violation);
       ++flips.tried;
       ++flips.verdicts[(in_record ? "record: " : "elsewhere: ") + verdict];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every single-bit flip of the last acknowledged batch (SPEC 4.12).
+// Every single-bit flip of the last acknowledged batch's records, and one a byte of what follows in its block
+// (SPEC 4.12).
 #pragma once
 
 #include <cstdint>

@@ -42,6 +42,8 @@ class Scenario {
   std::string start(std::unique_ptr<Journal>& journal, Harm harm);
   std::string judge(const std::vector<Record>& found, const Journal& journal, Harm harm);
   std::string start_with_flip(std::unique_ptr<Journal>& journal);
+  std::string start_with_bad_base(std::unique_ptr<Journal>& journal, const std::string& name,
+                                  std::size_t bit);
   std::string start_troubled(std::unique_ptr<Journal>& journal);
   std::string work(Journal& journal);
   std::string append(Journal& journal);
