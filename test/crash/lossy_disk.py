@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
-"""A disk that forgets: a FUSE file to put a loop device on (SPEC 4.12).
+"""A disk that forgets: a FUSE file to put a loop device on (SPEC 4.11).
 
     lossy_disk.py IMAGE MOUNTPOINT      serves MOUNTPOINT/disk, kept in IMAGE, until it is unmounted
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ten thousand crashes of journals on simulated disks (SPEC 4.12); `make nightly` makes it a million.
+"""Ten thousand crashes of journals on simulated disks (SPEC 4.11); `make nightly` makes it a million.
 
 A failure prints its seed and the command that runs that seed again.
 """

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recovery of mutated real journals (SPEC 4.12). The input is a list of mutations of one of a few journals
+// Recovery of mutated real journals (SPEC 4.11). The input is a list of mutations of one of a few journals
 // that the program itself wrote: bytes and bits at random, and changes that know the format, with checksums
 // repaired, so that they come further than to the first checksum. Whatever becomes of it, the journal opens
 // or is refused by name, with nothing changed; what opens takes an event, and opens again to the same records

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every single-bit flip of the last acknowledged batch's records, and one a byte of what follows in its block
-// (SPEC 4.12).
+// (SPEC 4.11).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crashes journals on simulated disks (SPEC 4.12).
+// Crashes journals on simulated disks (SPEC 4.11).
 //
 //   journal-simulation --crashes N [--first-seed S] [--jobs J]
 //       at least N crashes, over as many seeds as it takes

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a journal owes after a crash (SPEC 4.12): remembers what was handed to it and what it acknowledged,
+// What a journal owes after a crash (SPEC 4.11): remembers what was handed to it and what it acknowledged,
 // and judges what a start brings back. What it says is a violation, or empty.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The life of one journal on one simulated disk, as its seed has it: it is made, written to, struck, started
-// again, many times over, and the oracle looks on (SPEC 4.12). The journal is the real one; only the disk is
+// again, many times over, and the oracle looks on (SPEC 4.11). The journal is the real one; only the disk is
 // not.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk in memory under one directory, as bad as a disk may be and no worse (SPEC 4.12).
+// A disk in memory under one directory, as bad as a disk may be and no worse (SPEC 4.11).
 //
 // Each file has three contents: what the page cache shows, what the device answers (an O_DIRECT read), and
 // what survives a power cut for certain. A write changes the first. A flush brings changed sectors to the

@@ -17,7 +17,7 @@
 namespace postern::ledger {
 
 inline constexpr std::uint32_t kFormatVersion = 1;
-// The simulation of crashes is built with small segments, so that it comes by many rolls (SPEC 4.12).
+// The simulation of crashes is built with small segments, so that it comes by many rolls (SPEC 4.11).
 #ifdef POSTERN_SIMULATED_SEGMENT_BYTES
 inline constexpr std::size_t kSegmentBytes = POSTERN_SIMULATED_SEGMENT_BYTES;
 #else

@@ -55,6 +55,8 @@ def remove(lab_id):
         if name.startswith(prefix):
             namespace.destroy(name, until)
     directory = BASE / (STEM + lab_id)
+    for loop in _loops_on(directory):
+        run("losetup", "-d", loop)  # once nothing is mounted from it
     for mount in reversed(_mounts_below(directory)):
         run("umount", mount)
     shutil.rmtree(directory, ignore_errors=True)
@@ -105,6 +107,11 @@ def _mount(directory):
 def _mounts_below(directory):
     with open("/proc/self/mounts", encoding="utf-8") as mounts:
         return [line.split()[1] for line in mounts if line.split()[1].startswith(f"{directory}/")]
+
+
+def _loops_on(directory):
+    devices = [line.split(maxsplit=1) for line in run("losetup", "-n", "-O", "NAME,BACK-FILE").stdout.splitlines()]
+    return [device[0] for device in devices if len(device) == 2 and device[1].startswith(f"{directory}/")]
 
 
 def _start_ticks(pid):
