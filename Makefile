@@ -19,9 +19,10 @@ endif
 
 PACKAGES_BUILD := g++ clang llvm bpftool libbpf-dev libxdp-dev linux-libc-dev libelf-dev libsodium-dev \
   libsimdjson-dev libyaml-cpp-dev libcli11-dev libspdlog-dev libfmt-dev libasio-dev libexpected-dev libnl-3-dev \
-  libnl-route-3-dev libnftables-dev prometheus-cpp-dev libcpp-httplib-dev libxxhash-dev pkg-config
+  libnl-route-3-dev libnftables-dev prometheus-cpp-dev libcpp-httplib-dev libcurl4-openssl-dev \
+  libxxhash-dev pkg-config
 PACKAGES_TEST := doctest-dev python3 python3-pytest python3-scapy iproute2 nftables iputils-ping ethtool tcpdump iperf3 strace \
-  prometheus procps util-linux e2fsprogs curl jq git
+  prometheus procps util-linux e2fsprogs curl jq git openssl
 # For the rig that loses writes: a FUSE file under a loop device under ext4 and xfs.
 PACKAGES_RIG := python3-fusepy fuse3 xfsprogs
 # Only `make bench` needs what the journal is measured against.
@@ -45,7 +46,7 @@ SANFLAGS := -std=c++20 -O1 -g1 -fno-omit-frame-pointer -fsanitize=address,undefi
 CPPFLAGS := -Iuserspace -Ibpf -I$(BUILD)/gen -DPOSTERN_VERSION='"$(VERSION)"' \
   -DSPDLOG_COMPILED_LIB -DSPDLOG_SHARED_LIB -DSPDLOG_FMT_EXTERNAL -DASIO_STANDALONE -I/usr/include/libnl3
 LDLIBS := -lsodium -lsimdjson -lyaml-cpp -lxdp -lbpf -lelf -lnl-route-3 -lnl-3 -lnftables -lspdlog -lfmt \
-  -lprometheus-cpp-core -lcpp-httplib -lxxhash -lpthread
+  -lprometheus-cpp-core -lcpp-httplib -lcurl -lxxhash -lpthread
 LDFLAGS := -pie -Wl,-z,relro,-z,now
 BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -Ibpf -I/usr/include/$(shell uname -m)-linux-gnu -Wall -Wextra -Werror \
   -Wno-unused-parameter -Wno-address-of-packed-member
@@ -154,6 +155,14 @@ $(BUILD)/test-tsan: $(TSAN_SOURCES:%.cpp=$(BUILD)/tsan/%.o)
 	@echo "  LINK   $@"
 	@$(CXX) -fsanitize=thread $^ -lsodium -lsimdjson -lxxhash -lpthread -o $@
 
+# The fuzzers' bodies over their corpora and a fixed number of mutations, as the unit tests are built.
+REPLAYS := $(patsubst test/fuzz/corpus/%,$(BUILD)/replay-%,$(wildcard test/fuzz/corpus/*))
+$(BUILD)/replay-%: $(BUILD)/asan/test/fuzz/fuzz_%.o $(BUILD)/asan/test/fuzz/replay.o \
+    $(BUILD)/asan/test/support/reference_json.o $(BUILD)/libpostern-asan.a
+	@echo "  LINK   $@"
+	@$(CXX) -fsanitize=address,undefined $^ $(LDLIBS) -o $@
+.PRECIOUS: $(BUILD)/asan/test/fuzz/%.o
+
 # The journal and what it stands on, for programs that need no more.
 LEDGER_OBJECTS := $(foreach m,core wire ledger,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp)))
 LEDGER_LDLIBS := -lsodium -lsimdjson -lxxhash -lpthread
@@ -186,9 +195,9 @@ journal_durability_tests: tests-built
 	@$(BUILD)/test-unit -ts=journal_durability_tests
 	@test/run crash
 
-TEST_TIERS := unit tsan bpf e2e crash
+TEST_TIERS := unit fuzz tsan bpf e2e crash
 .PHONY: test $(TEST_TIERS:%=test-%) tests-built
-tests-built: all $(BUILD)/test-unit $(BUILD)/test-tsan $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
+tests-built: all $(REPLAYS) $(BUILD)/test-unit $(BUILD)/test-tsan $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
   $(BUILD)/journal-simulation-8m
 test: tests-built
 	@test/run $(TEST_TIERS)
@@ -242,7 +251,8 @@ nightly: tests-built
 FUZZ_SECONDS := 60
 FUZZERS := $(patsubst test/fuzz/%.cpp,$(BUILD)/fuzz/%,$(wildcard test/fuzz/fuzz_*.cpp))
 FUZZ_MODULES := core wire config authority ledger
-FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$(wildcard userspace/$(m)/*.cpp)))
+FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$(wildcard userspace/$(m)/*.cpp)) \
+  test/support/reference_json.cpp)
 .SECONDARY: $(FUZZ_OBJECTS)
 # The journal's fuzzer opens journals on the simulated disk, with small segments.
 FUZZ_SIMULATION := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard test/sim/simulated_*.cpp) test/sim/journals.cpp)
@@ -252,14 +262,14 @@ FUZZFLAGS := -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recove
 $(BUILD)/fuzz/%.o: %.cpp | $(DEPS)
 	@mkdir -p $(@D)
 	@echo "  FUZZ   $<"
-	@$(CLANG)++ $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
+	@$(CLANG)++ $(CPPFLAGS) -Itest $(FUZZFLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c $< -o $@
 $(BUILD)/fuzz/fuzz_%: test/fuzz/fuzz_%.cpp $(FUZZ_OBJECTS)
-	@$(CLANG)++ $(CPPFLAGS) $(FUZZFLAGS) -fsanitize=fuzzer $^ -lsodium -lsimdjson -lyaml-cpp -lxxhash -o $@
+	@$(CLANG)++ $(CPPFLAGS) -Itest $(FUZZFLAGS) -fsanitize=fuzzer $^ -lsodium -lsimdjson -lyaml-cpp -lxxhash -o $@
 .PHONY: fuzz
 fuzz: $(FUZZERS)
 	@for f in $^; do echo "== $$f, $(FUZZ_SECONDS) s"; mkdir -p $$f.corpus; \
 	  $$f -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
-	    -artifact_prefix=$$f. $$f.corpus 2>&1 | grep -E 'stat::|ERROR|SUMMARY|BINGO' || exit 1; \
+	    -artifact_prefix=$$f. $$f.corpus $$(ls -d test/fuzz/corpus/$${f##*fuzz_} 2>/dev/null) 2>&1 | grep -E 'stat::|ERROR|SUMMARY|BINGO' || exit 1; \
 	done
 
 # ---- form -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gateway pays for a large snapshot between the file and the compiler: hash, signature, parse, check. One
-// core, CPU time, medians; a machine's speed is divided out by a baseline of the same run, BLAKE2b over the
-// payload.
+// What a gateway pays for a large snapshot between the file and the compiler: hash, signature, parse, check.
+// One core, CPU time, medians; a machine's speed is divided out by a baseline of the same run, BLAKE2b over
+// the payload.
 #include <simdjson.h>
 #include <sys/utsname.h>
 
@@ -48,8 +48,8 @@ Peer peer_of(std::uint32_t number) {
   out.id = "site-" + std::to_string(number);
   out.addresses = {ipv4(0xc6000000U + number)};
   out.segments = {"blue"};
-  out.mac = MacAddress{{2, 0, 1, static_cast<std::uint8_t>(number >> 16), static_cast<std::uint8_t>(number >> 8),
-                        static_cast<std::uint8_t>(number)}};
+  out.mac = MacAddress{{2, 0, 1, static_cast<std::uint8_t>(number >> 16),
+                        static_cast<std::uint8_t>(number >> 8), static_cast<std::uint8_t>(number)}};
   return out;
 }
 
@@ -67,10 +67,12 @@ Snapshot large_snapshot(const wire::PublicKey& key) {
     out.peers.push_back(peer_of(i));
   for (std::uint32_t i = 0; i < kPrefixes; ++i) {
     const IpPrefix prefix = i % kIpv6Every == 0 ? ipv6_block(i) : IpPrefix{ipv4(0x0a000000U + (i << 4)), 28};
-    out.prefixes.push_back({"blue", prefix, {OwnerKind::peer, out.peers[i % kPeers].id}, out.classes[i % kClasses]});
+    out.prefixes.push_back(
+        {"blue", prefix, {OwnerKind::peer, out.peers[i % kPeers].id}, out.classes[i % kClasses]});
   }
   for (std::uint32_t i = 1; i < kClasses; ++i)
-    out.rules.push_back({out.classes[i - 1], out.classes[i], Protocol::tcp, {{443, 443}}, {}, false, false});
+    out.rules.push_back(
+        {out.classes[i - 1], out.classes[i], Protocol::tcp, {{443, 443}}, {}, {}, false, false});
   return out;
 }
 
@@ -97,11 +99,17 @@ std::vector<Step> steps_over(const std::string& file, const Root& root, const Sn
       {"hash (BLAKE2b-256)", [payload] { return payload_hash(payload) != Hash256{}; }, {}},
       {"UTF-8 (simdjson)", [payload] { return simdjson::validate_utf8(payload.data(), payload.size()); }, {}},
       {"signature (Ed25519)",
-       [&file, &root] { return verify_threshold(*open_envelope(file), root, wire::domain::snapshot).has_value(); },
+       [&file, &root] {
+         return verify_threshold(*open_envelope(file), root, wire::domain::snapshot).has_value();
+       },
        {}},
-      {"check of the parts", [&snapshot] { return check_snapshot(snapshot, place_in_document).has_value(); }, {}},
+      {"check of the parts",
+       [&snapshot] { return check_snapshot(snapshot, place_in_document).has_value(); },
+       {}},
       {"parse, with the check", [payload] { return parse_snapshot(payload).has_value(); }, {}},
-      {"all: verify_snapshot", [&file, &root] { return verify_snapshot(file, root, "large").has_value(); }, {}},
+      {"all: verify_snapshot",
+       [&file, &root] { return verify_snapshot(file, root, "large").has_value(); },
+       {}},
       {"encode", [&snapshot] { return !encode_snapshot(snapshot).empty(); }, {}},
   };
 }
@@ -132,7 +140,7 @@ int run() {
   const wire::SecretKey key = wire::SecretKey::generate();
   const Snapshot snapshot = large_snapshot(key.public_key());
   const std::string payload = encode_snapshot(snapshot);
-  const Result<std::string> file = add_signature(seal_envelope({}, payload), key);
+  const Result<std::string> file = add_signature(seal_envelope({}, payload), key, wire::domain::snapshot);
   if (!file) return std::fprintf(stderr, "%s\n", file.error().message().c_str()), 1;
   std::vector<Step> steps = steps_over(*file, snapshot.root, snapshot);
   for (int round = 0; round < kRounds; ++round) {

@@ -2,12 +2,14 @@
 """A snapshot on the authority's desk: compiled, signed, verified, shown; and refused for any flaw, where it is."""
 
 import json
+import os
 import re
 
 import pytest
 
 from lab.authority import public_key
-from lab.command_line import (AUTHORITY, CAPACITY, CONFLICT, FAILURE, USAGE, Desk, accepted, accepted_json,
+from lab.command import run
+from lab.command_line import (AUTHORITY, CAPACITY, CONFLICT, FAILURE, POSTERN, USAGE, Desk, accepted, accepted_json,
                               refused)
 from lab.signer import canonical, payload_of
 
@@ -195,3 +197,20 @@ def test_a_trust_anchor_is_judged_when_it_is_written(desk):
     before = desk.root.read_bytes()
     refused(FAILURE, "authority", "root", "--mesh", "lab", "--key", desk.node, "-o", desk.root)
     assert desk.root.read_bytes() == before
+
+
+LIMIT = 256 << 20
+
+
+def test_a_document_of_the_largest_size_is_judged_in_bounded_memory_and_one_byte_more_is_not_looked_at(desk):
+    text = b'{"classes":[],"epoch_floors":[],"expires":"' + b"x" * LIMIT
+    deep = b'{"classes":' + b"[" * LIMIT
+    many = b'{"classes":[' + b'{"id":"a"},' * (LIMIT // 11)
+    path = desk.directory / "huge.json"
+    cases = [(text, LIMIT, AUTHORITY, "expires is"), (text, LIMIT + 1, CAPACITY, "the limit is 268435456")]
+    if os.environ.get("NIGHTLY"):
+        cases += [(many, LIMIT, CAPACITY, "more than 65535 entries"), (deep, LIMIT, AUTHORITY, "nested deeper than")]
+    for payload, size, code, said in cases:
+        path.write_bytes(b'{"signatures":[],"signed":' + payload[:size - 2] + b'"}}')
+        done = run("prlimit", f"--as={3 << 30}", POSTERN, "authority", "show", path, check=False, timeout=300)
+        assert done.returncode == code and said in done.stderr, (done.returncode, done.stderr[-300:])

@@ -34,7 +34,7 @@ THIRD_PARTY = {
     r"netlink/|linux/(rtnetlink|neighbour|if_link)\.h": ["dataplane"],
     r"bpf/|xdp/|nftables/|linux/bpf\.h|.*\.skel\.h": ["dataplane"],
     r"prometheus/|httplib": ["observe"],
-    r"asio|spdlog/": ["agent"],
+    r"asio|spdlog/|curl/": ["agent"],
     r"CLI/": ["agent", "cli"],
     r"fmt/": ["agent", "cli"],
 }

@@ -10,6 +10,7 @@
 #include "agent/errors.h"
 #include "agent/status_report.h"
 #include "agent/supervisor.h"
+#include "authority/envelope.h"
 #include "wire/json.h"
 
 namespace postern::agent {
@@ -60,7 +61,10 @@ Result<> Daemon::open_sockets() {
   control_.emplace(io_, std::move(*socket),
                    [this](const wire::ControlRequest& request, std::string_view body) {
                      Result<wire::Json> result = commands_.run(request, body);
-                     if (changes_state(request.command)) start_neighbour_round();
+                     if (changes_state(request.command)) {
+                       start_neighbour_round();
+                       follow_source();
+                     }
                      return result;
                    });
   Result<std::unique_ptr<dataplane::EventRing>> ring =
@@ -96,8 +100,38 @@ void Daemon::watch() {
     publish();
   });
   each_check_.emplace(io_, kCheck, [this] { gateway_->check(); });
+  follow_source();
   each_neighbour_round_.emplace(io_, kNeighbourRound, [this] { start_neighbour_round(); });
   wait_for_signal();
+}
+
+// A reload may have named another one.
+void Daemon::follow_source() {
+  const std::optional<config::Source>& wanted = gateway_->config().source;
+  if (wanted == followed_) return;
+  source_.reset();
+  gateway_->note_source({});
+  followed_ = wanted;
+  if (!wanted) return;
+  source_ = SnapshotSource::open(io_, *wanted,
+                                 {[this](std::string_view text) { return take_from_source(text); },
+                                  [this] {
+                                    const auto& adopted = gateway_->foundation().lineage.authority.adopted;
+                                    return adopted ? adopted->serial : Serial();
+                                  },
+                                  [this](const SourceStatus& status) { gateway_->note_source(status); }});
+}
+
+// The door of `postern apply`, but that what is adopted already is not adopted again at each look.
+Result<> Daemon::take_from_source(std::string_view text) {
+  const auto& adopted = gateway_->foundation().lineage.authority.adopted;
+  const Result<authority::Envelope> envelope = authority::open_envelope(text);
+  if (adopted && envelope && authority::payload_hash(envelope->payload) == adopted->hash) return {};
+  Result<dataplane::SwapReport> swap = gateway_->apply(text, {});
+  if (!swap) return pass_on(std::move(swap));
+  start_neighbour_round();
+  publish();
+  return {};
 }
 
 void Daemon::wait_for_signal() {
@@ -112,6 +146,7 @@ void Daemon::wait_for_signal() {
     // It logs its outcome itself.
     [[maybe_unused]] const Result<bool> reloaded = gateway_->reload();
     start_neighbour_round();
+    follow_source();
     wait_for_signal();
   });
 }

@@ -12,6 +12,7 @@
 #include "agent/control_server.h"
 #include "agent/gateway.h"
 #include "agent/repeating_timer.h"
+#include "agent/snapshot_source.h"
 #include "agent/watched_fd.h"
 #include "core/clock.h"
 #include "core/result.h"
@@ -36,6 +37,9 @@ class Daemon {
   Daemon(std::unique_ptr<Gateway> gateway, const Clock& clock, spdlog::logger& log);
   Result<> open_sockets();
   void watch();
+  // Opens the config's source of snapshots, if another one is open or none.
+  void follow_source();
+  Result<> take_from_source(std::string_view text);
   void wait_for_signal();
   void publish();
   void start_neighbour_round();
@@ -58,6 +62,8 @@ class Daemon {
   std::optional<RepeatingTimer> each_neighbour_round_;
   std::optional<ControlServer> control_;
   std::unique_ptr<observe::HttpServer> http_;
+  std::optional<config::Source> followed_;
+  std::unique_ptr<SnapshotSource> source_;  // of `followed_`
 };
 
 }  // namespace postern::agent

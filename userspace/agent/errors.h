@@ -15,6 +15,7 @@ inline constexpr ErrorCode snapshot_changed{"agent.snapshot_changed",
 inline constexpr ErrorCode not_reloadable{"agent.not_reloadable", ErrorKind::config};
 inline constexpr ErrorCode ports_exhausted{"agent.ports_exhausted", ErrorKind::capacity};
 inline constexpr ErrorCode event_loop{"agent.event_loop"};
+inline constexpr ErrorCode source{"agent.source"};  // of snapshots: unreachable, or its answer is none
 inline constexpr ErrorCode control_socket{"control.socket"};
 inline constexpr ErrorCode control_denied{"control.denied"};
 inline constexpr ErrorCode control_unknown_command{"control.unknown_command", ErrorKind::usage};

@@ -281,6 +281,7 @@ Result<> Gateway::stop() {
 observe::Health Gateway::health() const {
   observe::Health health;
   add_authority_problems(health.problems);
+  if (!source_.problem.empty()) health.problems.push_back(source_.problem);
   for (const InterfaceState& state : interfaces_.states())
     if (!state.problem.empty()) health.problems.push_back(state.problem);
   const ledger::JournalStatus journal = base_->lineage.journal->status();

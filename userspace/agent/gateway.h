@@ -16,6 +16,7 @@
 #include "agent/interfaces.h"
 #include "agent/journal_compaction.h"
 #include "agent/neighbours.h"
+#include "agent/source_status.h"
 #include "agent/standing.h"
 #include "config/config.h"
 #include "observe/health.h"
@@ -48,6 +49,10 @@ class Gateway {
   void check();
   // Journals the clean stop. Programs, pins and backstop stay: forwarding goes on.
   Result<> stop();
+
+  // How it stands with the source of snapshots; part of health and metrics.
+  void note_source(const SourceStatus& status) { source_ = status; }
+  const SourceStatus& source() const { return source_; }
 
   observe::Health health() const;
   const config::Config& config() const { return config_; }
@@ -84,6 +89,7 @@ class Gateway {
   Neighbours neighbours_;
   JournalCompaction compaction_;
   Alarms alarms_;
+  SourceStatus source_;
   dataplane::SwapReport last_swap_;
   bool backstop_intact_ = false;
   unsigned checks_until_retry_ = 0;

@@ -130,6 +130,11 @@ observe::Observation observation(const Gateway& gateway) {
   seen.apply_duration = gateway.adoption().durations();
   seen.apply_failures = gateway.adoption().failures().by_stage();
 
+  const SourceStatus& source = gateway.source();
+  seen.source_looks = {
+      {"offered", source.offered}, {"unchanged", source.unchanged}, {"failed", source.failures}};
+  if (!source.name.empty()) seen.source_ok = source.problem.empty();
+
   const ledger::JournalStatus journal = base.lineage.journal->status();
   seen.journal_bytes = journal.bytes;
   seen.journal_flushes = journal.flushes;

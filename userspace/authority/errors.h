@@ -30,5 +30,6 @@ inline constexpr ErrorCode timestamp_rollback{"timestamp.rollback", ErrorKind::a
 inline constexpr ErrorCode bundle{"bundle.malformed", ErrorKind::authority};
 inline constexpr ErrorCode bad_root{"root.invalid", ErrorKind::authority};
 inline constexpr ErrorCode policy{"policy.invalid", ErrorKind::config};
+inline constexpr ErrorCode policy_test{"policy.test", ErrorKind::config};  // a test of the policy fails
 
 }  // namespace postern::authority::errc

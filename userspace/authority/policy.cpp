@@ -4,8 +4,11 @@
 #include <unordered_set>
 
 #include "authority/errors.h"
+#include "authority/policy_classes.h"
+#include "authority/policy_names.h"
 #include "authority/snapshot_check.h"
 #include "authority/snapshot_names.h"
+#include "authority/succession.h"
 
 namespace postern::authority {
 namespace {
@@ -34,6 +37,7 @@ Place place_in_policy(const PolicyFile& policy, std::string_view origin) {
       if (list == "prefixes") line = line_in(policy.prefixes, *index);
       if (list == "resources") line = line_in(policy.resources, *index);
       if (list == "services") line = line_in(policy.services, *index);
+      if (list == "classes") line = line_in(policy.classes, *index);
       if (list == "rules") line = line_in(policy.rules, *index);
     }
     return at_line(origin, line);
@@ -107,20 +111,31 @@ Result<std::vector<Peer>> compile_peers(const PolicyFile& policy, std::string_vi
 }
 
 Result<> compile_prefixes(const PolicyFile& policy, std::string_view origin, Snapshot& out) {
-  std::unordered_set<std::string_view> classes;
+  Result<std::vector<std::string>> class_ids = classes_of_prefixes(policy, origin);
+  if (!class_ids) return pass_on(std::move(class_ids));
+  std::unordered_set<std::string> classes;
+  for (const config::PolicyClass& declared : policy.classes) {
+    if (!classes.insert(declared.id).second) {
+      return fail(errc::policy, at_line(origin, declared.line) + ": the class " + in_quotes(declared.id) +
+                                    " is declared already; declare it once");
+    }
+    out.classes.push_back(declared.id);
+  }
   out.prefixes.reserve(policy.prefixes.size());
-  for (const config::PolicyPrefix& source : policy.prefixes) {
+  for (std::size_t i = 0; i < policy.prefixes.size(); ++i) {
+    const config::PolicyPrefix& source = policy.prefixes[i];
+    const std::string& class_id = (*class_ids)[i];
     const std::optional<OwnerKind> kind = owner_kind_of(source.owner_kind);
     if (!kind) {
       return fail(errc::policy, at_line(origin, source.line) + ": the owner is a \"" + source.owner_kind +
                                     "\", expected peer, gateway, resource or service");
     }
-    out.prefixes.push_back({source.segment, source.prefix, {*kind, source.owner}, source.class_id});
-    if (!is_id(source.class_id)) {
-      return fail(errc::policy, at_line(origin, source.line) + ": the class is \"" +
-                                    source.class_id.substr(0, 64) + "\", expected " + std::string(kIdForm));
+    out.prefixes.push_back({source.segment, source.prefix, {*kind, source.owner}, class_id});
+    if (!is_id(class_id)) {
+      return fail(errc::policy, at_line(origin, source.line) + ": the class is \"" + class_id.substr(0, 64) +
+                                    "\", expected " + std::string(kIdForm));
     }
-    if (classes.insert(source.class_id).second) out.classes.push_back(source.class_id);
+    if (classes.insert(class_id).second) out.classes.push_back(class_id);
   }
   return {};
 }
@@ -180,7 +195,9 @@ Result<std::vector<Rule>> compile_rules(const PolicyFile& policy, std::string_vi
 
 }  // namespace
 
-Result<Snapshot> compile_policy(const PolicyFile& policy, std::string_view origin, const Edition& edition) {
+Result<Snapshot> compile_policy(const PolicyFile& policy, std::string_view origin, const Edition& edition,
+                                const Snapshot* before) {
+  if (Result<> names = check_policy_names(policy, origin); !names) return pass_on(std::move(names));
   Snapshot out;
   out.mesh = policy.mesh;
   out.serial = edition.serial;
@@ -208,6 +225,9 @@ Result<Snapshot> compile_policy(const PolicyFile& policy, std::string_view origi
   Result<std::vector<Rule>> rules = compile_rules(policy, origin);
   if (!rules) return pass_on(std::move(rules));
   out.rules = std::move(*rules);
+  if (before != nullptr) {
+    if (Result<> kept = carry_over(*before, out); !kept) return pass_on(std::move(kept), origin);
+  }
   if (Result<> checked = check_snapshot(out, place_in_policy(policy, origin)); !checked) {
     // What would make a signed document untrustworthy is here a mistake in a file that can be edited.
     Error error = std::move(checked).error();

@@ -18,9 +18,11 @@ struct Edition {
   UtcSeconds expires;
 };
 
-// Classes are those that prefixes name; a rule about another one is refused. Errors read "origin:line: ...".
-// The result is valid: encode_snapshot of it is accepted by parse_snapshot.
+// Classes are those that the policy declares, or else those that prefixes name. Errors read "origin:line:
+// ...". The result is valid: encode_snapshot of it is accepted by parse_snapshot. Of `before`, the snapshot
+// that the new one follows, it keeps what must not be lost (succession.h). The policy's tests are not run
+// here.
 Result<Snapshot> compile_policy(const config::PolicyFile& policy, std::string_view origin,
-                                const Edition& edition);
+                                const Edition& edition, const Snapshot* before = nullptr);
 
 }  // namespace postern::authority

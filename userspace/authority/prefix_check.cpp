@@ -16,12 +16,16 @@ bool is_ownable(const IpPrefix& prefix) {
          !unspecified_host;
 }
 
-Result<> check_prefix(const Prefix& prefix, std::size_t at, const SnapshotNames& names, const Place& place) {
-  if (names.segment(prefix.segment) == nullptr) {
+// What it shares with the prefix before it, if there is one, was looked up already.
+Result<> check_prefix(const Prefix& prefix, const Prefix* before, std::size_t at, const SnapshotNames& names,
+                      const Place& place) {
+  const bool known_segment = before != nullptr && before->segment == prefix.segment;
+  if (!known_segment && names.segment(prefix.segment) == nullptr) {
     return fail(errc::reference, place("prefixes", at) + ": names the segment " + in_quotes(prefix.segment) +
                                      ", which does not exist");
   }
-  if (!names.has_owner(prefix.owner)) {
+  const bool known_owner = before != nullptr && before->owner == prefix.owner;
+  if (!known_owner && !names.has_owner(prefix.owner)) {
     return fail(errc::reference, place("prefixes", at) + ": is owned by " +
                                      std::string(word_of(prefix.owner.kind)) + " " +
                                      in_quotes(prefix.owner.id) + ", which does not exist");
@@ -37,49 +41,28 @@ Result<> check_prefix(const Prefix& prefix, std::size_t at, const SnapshotNames&
   return {};
 }
 
-struct Station {
-  IpAddress address;
-  std::string_view list;
-  std::size_t at;
-};
-
-// Families apart: the IPv4 addresses, kept v4-mapped, lie amid IPv6 ones that a short IPv6 prefix may hold.
-std::pair<bool, IpAddress> in_order(const IpAddress& address) {
-  return {address.is_v4(), address};
-}
-
-std::vector<Station> stations_of(const Snapshot& snapshot) {
-  std::vector<Station> out;
-  out.reserve(snapshot.peers.size() + snapshot.gateways.size());
-  for (std::size_t i = 0; i < snapshot.gateways.size(); ++i) {
-    for (const IpAddress& address : snapshot.gateways[i].underlay)
-      out.push_back({address, "gateways", i});
-  }
-  for (std::size_t i = 0; i < snapshot.peers.size(); ++i) {
-    for (const IpAddress& address : snapshot.peers[i].addresses)
-      out.push_back({address, "peers", i});
-  }
-  std::sort(out.begin(), out.end(),
-            [](const Station& a, const Station& b) { return in_order(a.address) < in_order(b.address); });
+// Both in rising order of addresses, so that one walk over the two tells: of the stations at or above a
+// prefix's first address, the first is inside, or none is.
+Result<> check_recursion(const Snapshot& snapshot, const PrefixIndex& index,
+                         const std::vector<Station>& stations, const Place& place) {
+  Result<> out;
+  auto station = stations.begin();
+  AddressOrder last;
+  index.each_in_order([&](const AddressOrder& first, unsigned length, std::size_t at) {
+    if (!out || length == 0) return;
+    // Each segment begins below the one before.
+    if (first < last) station = stations.begin();
+    last = first;
+    while (station != stations.end() && station->order < first)
+      ++station;
+    if (station == stations.end() || !first.holds(length, station->order)) return;
+    out =
+        fail(errc::field, place(station->list, station->at) + ": the underlay address " +
+                              station->address.text() + " lies inside the mesh prefix " +
+                              snapshot.prefixes[at].prefix.text() + " (" + place("prefixes", at) +
+                              "); the tunnel would run through itself. Tunnels must end outside of the mesh");
+  });
   return out;
-}
-
-Result<> check_recursion(const Snapshot& snapshot, const Place& place) {
-  const std::vector<Station> stations = stations_of(snapshot);
-  for (std::size_t i = 0; i < snapshot.prefixes.size(); ++i) {
-    const IpPrefix& prefix = snapshot.prefixes[i].prefix;
-    if (prefix.is_default()) continue;
-    // The first station at or above the prefix's first address is inside, or none is.
-    const auto inside = std::lower_bound(
-        stations.begin(), stations.end(), in_order(prefix.address),
-        [](const Station& station, const auto& first) { return in_order(station.address) < first; });
-    if (inside == stations.end() || !prefix.contains(inside->address)) continue;
-    return fail(errc::field,
-                place(inside->list, inside->at) + ": the underlay address " + inside->address.text() +
-                    " lies inside the mesh prefix " + prefix.text() + " (" + place("prefixes", i) +
-                    "); the tunnel would run through itself. Tunnels must end outside of the mesh");
-  }
-  return {};
 }
 
 Result<> check_gateway_addresses(const Snapshot& snapshot, const SnapshotNames& names,
@@ -125,13 +108,15 @@ Result<> check_segment_gateways(const Snapshot& snapshot, const PrefixIndex& ind
 
 }  // namespace
 
-Result<> check_prefixes(const Snapshot& snapshot, const SnapshotNames& names, const Place& place) {
+Result<> check_prefixes(const Snapshot& snapshot, const SnapshotNames& names,
+                        const std::vector<Station>& stations, const Place& place) {
   for (std::size_t i = 0; i < snapshot.prefixes.size(); ++i) {
-    if (Result<> r = check_prefix(snapshot.prefixes[i], i, names, place); !r) return r;
+    const Prefix* before = i > 0 ? &snapshot.prefixes[i - 1] : nullptr;
+    if (Result<> r = check_prefix(snapshot.prefixes[i], before, i, names, place); !r) return r;
   }
   const Result<PrefixIndex> index = PrefixIndex::of(snapshot, names, place);
   if (!index) return tl::unexpected<Error>(index.error());
-  if (Result<> r = check_recursion(snapshot, place); !r) return r;
+  if (Result<> r = check_recursion(snapshot, *index, stations, place); !r) return r;
   if (Result<> r = check_gateway_addresses(snapshot, names, *index, place); !r) return r;
   return check_segment_gateways(snapshot, *index, place);
 }

@@ -22,19 +22,32 @@ IpPrefix block_of(const IpAddress& address, int length) {
 
 }  // namespace
 
+PrefixIndex::Row::Row(Vni vni, const IpPrefix& prefix, std::size_t index)
+    : first(AddressOrder::of(prefix.address)),
+      segment(vni),
+      at(static_cast<std::uint32_t>(index)),
+      length(prefix.length) {}
+
 Result<PrefixIndex> PrefixIndex::of(const Snapshot& snapshot, const SnapshotNames& names,
                                     const Place& place) {
   PrefixIndex out;
   out.snapshot_ = &snapshot;
   out.rows_.reserve(snapshot.prefixes.size());
+  const std::string* last = nullptr;  // neighbours are in one segment, as a rule
+  Vni vni;
   for (std::size_t i = 0; i < snapshot.prefixes.size(); ++i) {
     const Prefix& prefix = snapshot.prefixes[i];
-    out.rows_.push_back({names.segment(prefix.segment)->vni, prefix.prefix, i});
+    if (last == nullptr || *last != prefix.segment) vni = names.segment(prefix.segment)->vni;
+    last = &prefix.segment;
+    out.rows_.emplace_back(vni, prefix.prefix, i);
   }
-  if (!std::is_sorted(out.rows_.begin(), out.rows_.end()))
-    std::stable_sort(out.rows_.begin(), out.rows_.end());
+  const auto before = [](const Row& a, const Row& b) {
+    return a.place() != b.place() ? a.place() < b.place() : a.at < b.at;
+  };
+  if (!std::is_sorted(out.rows_.begin(), out.rows_.end(), before))
+    std::sort(out.rows_.begin(), out.rows_.end(), before);
   const auto twin = std::adjacent_find(out.rows_.begin(), out.rows_.end(),
-                                       [](const Row& a, const Row& b) { return !(a < b); });
+                                       [](const Row& a, const Row& b) { return a.place() == b.place(); });
   if (twin == out.rows_.end()) return out;
   const Prefix& first = snapshot.prefixes[twin->at];
   const Prefix& second = snapshot.prefixes[(twin + 1)->at];
@@ -47,9 +60,10 @@ Result<PrefixIndex> PrefixIndex::of(const Snapshot& snapshot, const SnapshotName
 
 const Prefix* PrefixIndex::longest_match(Vni segment, const IpAddress& address) const {
   for (int length = address.is_v4() ? 32 : 128; length >= 0; --length) {
-    const Row wanted{segment, block_of(address, length), 0};
-    const auto found = std::lower_bound(rows_.begin(), rows_.end(), wanted);
-    if (found != rows_.end() && !(wanted < *found)) return &snapshot_->prefixes[found->at];
+    const Row wanted(segment, block_of(address, length), 0);
+    const auto found = std::lower_bound(rows_.begin(), rows_.end(), wanted,
+                                        [](const Row& a, const Row& b) { return a.place() < b.place(); });
+    if (found != rows_.end() && found->place() == wanted.place()) return &snapshot_->prefixes[found->at];
   }
   return nullptr;
 }

@@ -3,9 +3,12 @@
 // tables.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
+#include "authority/address_order.h"
 #include "authority/snapshot.h"
 #include "authority/snapshot_names.h"
 #include "core/result.h"
@@ -21,15 +24,23 @@ class PrefixIndex {
   // The longest prefix of that segment that holds the address, or nullptr.
   const Prefix* longest_match(Vni segment, const IpAddress& address) const;
 
+  // Calls `visit` with each prefix's first address, length and place in the snapshot's list, in rising order
+  // of segment and address.
+  template <class Visit>
+  void each_in_order(Visit visit) const {
+    for (const Row& row : rows_)
+      visit(row.first, row.length, row.at);
+  }
+
  private:
   struct Row {
+    AddressOrder first;
     Vni segment;
-    IpPrefix prefix;
-    std::size_t at;
-    friend bool operator<(const Row& a, const Row& b) {
-      if (a.segment != b.segment) return a.segment < b.segment;
-      return a.prefix < b.prefix;
-    }
+    std::uint32_t at;  // in the snapshot's list
+    std::uint8_t length;
+
+    Row(Vni vni, const IpPrefix& prefix, std::size_t index);
+    auto place() const { return std::tie(segment, first, length); }
   };
 
   const Snapshot* snapshot_ = nullptr;

@@ -8,6 +8,7 @@
 #include "abi.h"
 #include "authority/prefix_check.h"
 #include "authority/root_codec.h"
+#include "authority/station.h"
 #include "core/utc.h"
 #include "wire/json.h"
 
@@ -62,39 +63,6 @@ Result<> check_mac(const MacAddress& mac, const std::string& where) {
                                "single station can have, like 02:00:00:00:00:01");
 }
 
-bool can_be_station(const IpAddress& address) {
-  return !address.is_unspecified() && !address.is_multicast() && !address.is_loopback() &&
-         !address.is_link_local();
-}
-
-// Underlay addresses of all gateways and peers: each belongs to one of them.
-class UnderlayAddresses {
- public:
-  Result<> add(const std::vector<IpAddress>& addresses, const std::string& where, std::size_t limit) {
-    if (addresses.empty() || addresses.size() > limit) {
-      return fail(errc::field, where + ": has " + std::to_string(addresses.size()) +
-                                   " underlay addresses, expected 1 to " + std::to_string(limit));
-    }
-    for (const IpAddress& address : addresses) {
-      if (!can_be_station(address)) {
-        return fail(errc::field,
-                    where + ": the underlay address " + address.text() +
-                        " is unspecified, multicast, loopback or link-local; no tunnel can end there");
-      }
-      const auto [other, added] = owner_.emplace(address, where);
-      if (!added) {
-        return fail(errc::field, where + ": the underlay address " + address.text() +
-                                     " is taken already, by " + other->second +
-                                     "; an outer source must name one sender");
-      }
-    }
-    return {};
-  }
-
- private:
-  std::map<IpAddress, std::string> owner_;
-};
-
 Result<> check_segments(const Snapshot& snapshot, const Place& place) {
   std::map<Vni, std::string_view> taken;
   for (std::size_t i = 0; i < snapshot.segments.size(); ++i) {
@@ -137,7 +105,7 @@ Result<> check_keys(const Snapshot& snapshot, const Place& place) {
   return {};
 }
 
-Result<> check_gateways(const Snapshot& snapshot, const Place& place, UnderlayAddresses& underlay) {
+Result<> check_gateways(const Snapshot& snapshot, const Place& place) {
   std::map<MacAddress, std::string_view> macs;
   for (std::size_t i = 0; i < snapshot.gateways.size(); ++i) {
     const Gateway& gateway = snapshot.gateways[i];
@@ -148,7 +116,6 @@ Result<> check_gateways(const Snapshot& snapshot, const Place& place, UnderlayAd
       return fail(errc::field, where + ": the MAC " + gateway.mac.text() + " is taken already, by gateway " +
                                    in_quotes(other->second) + "; each gateway has its own");
     }
-    if (Result<> r = underlay.add(gateway.underlay, where, PT_MAX_UNDERLAY_ADDRESSES); !r) return r;
     for (const Endpoint& link : gateway.links) {
       if (link.port != 0 && can_be_station(link.address)) continue;
       return fail(errc::field, where + ": nobody can listen at the link address " + link.text());
@@ -157,38 +124,34 @@ Result<> check_gateways(const Snapshot& snapshot, const Place& place, UnderlayAd
   return {};
 }
 
-Result<> check_peer(const Peer& peer, const std::string& where, const SnapshotNames& names) {
-  std::set<std::string_view> segments;
-  for (const std::string& id : peer.segments) {
-    if (names.segment(id) == nullptr) {
-      return fail(errc::reference, where + ": names the segment " + in_quotes(id) + ", which does not exist");
+Result<> check_peer(const Peer& peer, std::size_t at, const SnapshotNames& names, const Place& place) {
+  // Spelled only when it is needed: a mesh has many peers.
+  const auto where = [&] { return place("peers", at); };
+  for (auto id = peer.segments.begin(); id != peer.segments.end(); ++id) {
+    if (names.segment(*id) == nullptr) {
+      return fail(errc::reference,
+                  where() + ": names the segment " + in_quotes(*id) + ", which does not exist");
     }
-    if (!segments.insert(id).second)
-      return fail(errc::field, where + ": names the segment " + in_quotes(id) + " twice");
+    if (std::find(peer.segments.begin(), id, *id) != id)
+      return fail(errc::field, where() + ": names the segment " + in_quotes(*id) + " twice");
   }
-  if (peer.mac) {
-    if (Result<> mac = check_mac(*peer.mac, where); !mac) return mac;
-  }
+  if (peer.mac && !peer.mac->is_unicast()) return check_mac(*peer.mac, where());
   if (peer.via && !names.has_gateway(*peer.via)) {
-    return fail(errc::reference, where + ": goes via " + in_quotes(*peer.via) + ", which is no gateway");
+    return fail(errc::reference, where() + ": goes via " + in_quotes(*peer.via) + ", which is no gateway");
   }
   if (peer.not_before && peer.expires && *peer.expires <= *peer.not_before) {
-    return fail(errc::field, where + ": expires at " + utc_text(*peer.expires) + ", not after not_before, " +
-                                 utc_text(*peer.not_before));
+    return fail(errc::field, where() + ": expires at " + utc_text(*peer.expires) +
+                                 ", not after not_before, " + utc_text(*peer.not_before));
   }
   if (peer.rate_bytes_per_s == 0U || peer.rate_packets_per_s == 0U) {
-    return fail(errc::field, where + ": the rate is 0; revoke the peer to stop it, or leave the rate out");
+    return fail(errc::field, where() + ": the rate is 0; revoke the peer to stop it, or leave the rate out");
   }
   return {};
 }
 
-Result<> check_peers(const Snapshot& snapshot, const Place& place, const SnapshotNames& names,
-                     UnderlayAddresses& underlay) {
+Result<> check_peers(const Snapshot& snapshot, const Place& place, const SnapshotNames& names) {
   for (std::size_t i = 0; i < snapshot.peers.size(); ++i) {
-    const std::string where = place("peers", i);
-    if (Result<> r = underlay.add(snapshot.peers[i].addresses, where, PT_MAX_UNDERLAY_ADDRESSES); !r)
-      return r;
-    if (Result<> r = check_peer(snapshot.peers[i], where, names); !r) return r;
+    if (Result<> r = check_peer(snapshot.peers[i], i, names, place); !r) return r;
   }
   return {};
 }
@@ -323,16 +286,17 @@ Result<> check_snapshot(const Snapshot& snapshot, const Place& place) {
   if (Result<> r = check_capacity(snapshot); !r) return r;
   const Result<SnapshotNames> names = SnapshotNames::of(snapshot, place);
   if (!names) return tl::unexpected<Error>(names.error());
-  UnderlayAddresses underlay;
   if (Result<> r = check_segments(snapshot, place); !r) return r;
   if (Result<> r = check_keys(snapshot, place); !r) return r;
-  if (Result<> r = check_gateways(snapshot, place, underlay); !r) return r;
-  if (Result<> r = check_peers(snapshot, place, *names, underlay); !r) return r;
+  if (Result<> r = check_gateways(snapshot, place); !r) return r;
+  if (Result<> r = check_peers(snapshot, place, *names); !r) return r;
+  const Result<std::vector<Station>> stations = stations_of(snapshot, place);
+  if (!stations) return tl::unexpected<Error>(stations.error());
   if (Result<> r = check_resources(snapshot, place, *names); !r) return r;
   if (Result<> r = check_services(snapshot, place); !r) return r;
   if (Result<> r = check_rules(snapshot, place, *names); !r) return r;
   if (Result<> r = check_floors(snapshot, place); !r) return r;
-  return check_prefixes(snapshot, *names, place);
+  return check_prefixes(snapshot, *names, *stations, place);
 }
 
 }  // namespace postern::authority

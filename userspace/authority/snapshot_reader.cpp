@@ -30,11 +30,13 @@ constexpr std::size_t kMaxTombstones = 65'536;  // they outlive their gateways
 constexpr std::size_t kMaxPortRanges = 32'768;  // more must touch or overlap
 constexpr std::size_t kMaxIcmpNumbers = 256;
 
-// One value has one spelling: what is read must be spelled as it would be written.
+// One value has one spelling: what is read must be spelled as it would be written. parse() takes dotted quads
+// in their one spelling only.
 template <class T>
 std::optional<T> parse_spelled(std::string_view text) {
   std::optional<T> value = T::parse(text);
-  if (value && value->text() != text) return std::nullopt;
+  const bool dotted = text.find(':') == std::string_view::npos;
+  if (value && !dotted && value->text() != text) return std::nullopt;
   return value;
 }
 
@@ -382,7 +384,14 @@ Result<Snapshot> parse_snapshot(std::string_view payload) {
   JsonRecord record(cursor);
   Snapshot snapshot = read_snapshot(record);
   record.finish();
-  if (Result<> done = cursor.finish(); !done) return pass_on(std::move(done));
+  if (Result<> done = cursor.finish(); !done) {
+    if (done.error().code == errc::capacity) return pass_on(std::move(done));
+    // Members out of order look like missing ones: what is wrong with the text itself is said first.
+    JsonCursor again(payload, kMaxSnapshotBytes);
+    again.skip_value();
+    if (Result<> canonical = again.finish(); !canonical) return pass_on(std::move(canonical));
+    return pass_on(std::move(done));
+  }
   if (Result<> checked = check_snapshot(snapshot, place_in_document); !checked)
     return pass_on(std::move(checked));
   return snapshot;

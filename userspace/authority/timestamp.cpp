@@ -17,6 +17,8 @@ UtcSeconds read_instant(wire::Fields& fields, std::string_view key) {
   return instant.value_or(UtcSeconds());
 }
 
+}  // namespace
+
 Result<Timestamp> parse_timestamp(std::string_view payload) {
   const Result<wire::Json> json = wire::parse_canonical(payload, kMaxTimestampBytes);
   if (!json) return tl::unexpected<Error>(json.error());
@@ -34,8 +36,6 @@ Result<Timestamp> parse_timestamp(std::string_view payload) {
   if (Result<> done = fields.finish(); !done) return pass_on(std::move(done));
   return out;
 }
-
-}  // namespace
 
 std::string encode_timestamp(const Timestamp& timestamp) {
   return wire::encode_canonical(

@@ -29,6 +29,9 @@ struct Timestamp {
 // The canonical payload: what is signed under wire::domain::timestamp.
 std::string encode_timestamp(const Timestamp& timestamp);
 
+// Of a payload whose signatures are somebody else's to judge: the signer's side.
+Result<Timestamp> parse_timestamp(std::string_view payload);
+
 // Verifies the file's signatures with `trusted`, and only then parses it: known fields only, canonical bytes,
 // issued before expires, and of this mesh. Says nothing of its place in history.
 Result<Timestamp> verify_timestamp(std::string_view file, const Root& trusted, std::string_view mesh);

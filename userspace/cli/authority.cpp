@@ -62,42 +62,6 @@ Outcome write_root(const RootRequest& request) {
                     "\n" + lines};
 }
 
-struct SignRequest {
-  std::string file;
-  std::string key;
-  std::string out;  // empty: in place
-};
-
-Outcome sign(const SignRequest& request) {
-  const Result<std::string> file = read_file(request.file, kMaxFileBytes);
-  if (!file) return refuse(file.error());
-  const Result<authority::Envelope> envelope = authority::open_envelope(*file);
-  if (!envelope) return refuse(envelope.error().code, request.file + ": " + envelope.error().context);
-  const Hash256 hash = authority::payload_hash(envelope->payload);
-  const Result<authority::Snapshot> snapshot = authority::parse_snapshot(envelope->payload);
-  if (!snapshot) {
-    return refuse(snapshot.error().code,
-                  request.file + ": " + snapshot.error().context + " (not signed: no gateway would take it)");
-  }
-  const Result<wire::SecretKey> key = wire::SecretKey::load(request.key);
-  if (!key) return refuse(key.error());
-  const Result<std::string> sealed = authority::add_signature(*file, *key, wire::domain::snapshot);
-  if (!sealed) return refuse(sealed.error());
-  const std::string& out = request.out.empty() ? request.file : request.out;
-  if (const Result<> written = write_file_durably(out, *sealed, 0644); !written)
-    return refuse(written.error());
-  const Result<authority::Envelope> now_signed = authority::open_envelope(*sealed);
-  const std::size_t signatures = now_signed ? now_signed->signatures.size() : 0;
-  const std::string id = key->public_key().id();
-  wire::Json json = wire::Json::object({{"file", json_text(out)},
-                                        {"hash", wire::Json(to_hex(hash))},
-                                        {"key", wire::Json(id)},
-                                        {"signatures", wire::Json(static_cast<std::int64_t>(signatures))}});
-  return Answer{with_schema(std::move(json), "authority-sign"),
-                snapshot_headline(*snapshot, hash, SystemClock().now_utc()) + out + ": signed by " + id +
-                    ", " + count_words(signatures, "signature") + " in all\n"};
-}
-
 struct VerifyRequest {
   std::string file;
   std::string root;
@@ -200,20 +164,6 @@ void add_root(CLI::App& authority, Command& chosen) {
       [&chosen, request] { chosen = [request](const Globals&) { return write_root(*request); }; });
 }
 
-void add_sign(CLI::App& authority, Command& chosen) {
-  CLI::App* command = authority.add_subcommand("sign", "Add a signature to a compiled snapshot");
-  auto request = std::make_shared<SignRequest>();
-  command->add_option("FILE", request->file, "The snapshot, signed by others already or not")
-      ->required()
-      ->type_name("");
-  command->add_option("--key", request->key, "Key file to sign with (postern keygen)")
-      ->required()
-      ->type_name("KEYFILE");
-  command->add_option("-o,--output", request->out, "Write the result here; default: replace FILE")
-      ->type_name("FILE");
-  command->callback([&chosen, request] { chosen = [request](const Globals&) { return sign(*request); }; });
-}
-
 void add_verify(CLI::App& authority, Command& chosen) {
   CLI::App* command = authority.add_subcommand(
       "verify", "Say who signed a snapshot, and whether a new gateway would take it (exit 5)");
@@ -249,15 +199,20 @@ void add_show(CLI::App& authority, Command& chosen) {
 }  // namespace
 
 void add_authority(CLI::App& app, Command& chosen) {
-  CLI::App* authority = app.add_subcommand("authority", "Compile, sign, verify and show snapshots, offline");
+  CLI::App* authority =
+      app.add_subcommand("authority", "Compile, test, sign, verify and show snapshots, offline");
   authority->group(group::authority);
   authority->require_subcommand(1);
   add_root(*authority, chosen);
   add_authority_compile(*authority, chosen);
-  add_sign(*authority, chosen);
+  add_authority_test(*authority, chosen);
+  add_authority_diff(*authority, chosen);
+  add_authority_sign(*authority, chosen);
   add_verify(*authority, chosen);
   add_show(*authority, chosen);
   add_authority_recover(*authority, chosen);
+  add_authority_rotate(*authority, chosen);
+  add_authority_timestamp(*authority, chosen);
 }
 
 }  // namespace postern::cli

@@ -5,10 +5,13 @@
 
 #include "authority/envelope.h"
 #include "authority/policy.h"
+#include "authority/policy_test.h"
+#include "authority/policy_warnings.h"
 #include "authority/snapshot_codec.h"
 #include "cli/command.h"
 #include "cli/edition.h"
 #include "cli/errors.h"
+#include "cli/policy_words.h"
 #include "cli/wording.h"
 #include "core/clock.h"
 #include "core/file.h"
@@ -36,10 +39,10 @@ Result<> check_output(const CompileRequest& request) {
 // What no gateway that adopted the predecessor could adopt is refused before anybody signs it.
 Result<> check_succession(const authority::Snapshot& snapshot, const Hash256& hash, const Chained& chained) {
   if (!chained.predecessor) return {};
-  if (chained.predecessor_mesh != snapshot.mesh) {
-    return fail(authority::errc::wrong_mesh, "the policy is of mesh \"" + snapshot.mesh +
-                                                 "\", --after names one of \"" + chained.predecessor_mesh +
-                                                 "\"");
+  const std::string& before = chained.predecessor_snapshot->mesh;
+  if (before != snapshot.mesh) {
+    return fail(authority::errc::wrong_mesh,
+                "the policy is of mesh \"" + snapshot.mesh + "\", --after names one of \"" + before + "\"");
   }
   authority::Candidate candidate;
   candidate.snapshot = snapshot;
@@ -56,9 +59,14 @@ Outcome compile(const CompileRequest& request) {
   const Result<Chained> chained = resolve_edition(request.edition, SystemClock().now_utc());
   if (!chained) return refuse(chained.error());
   if (const Result<> distinct = check_output(request); !distinct) return refuse(distinct.error());
+  const authority::Snapshot* before =
+      chained->predecessor_snapshot ? &*chained->predecessor_snapshot : nullptr;
   const Result<authority::Snapshot> snapshot =
-      authority::compile_policy(*policy, request.policy, chained->edition);
+      authority::compile_policy(*policy, request.policy, chained->edition, before);
   if (!snapshot) return refuse(snapshot.error());
+  const std::vector<authority::PolicyTestResult> tests = authority::run_policy_tests(*policy, *snapshot);
+  if (const Result<> passed = authority::require_policy_tests(tests, request.policy); !passed)
+    return refuse(passed.error());
   const std::string payload = authority::encode_snapshot(*snapshot);
   if (payload.size() > authority::kMaxSnapshotBytes) {
     return refuse(authority::errc::too_large, "the snapshot takes " + size_words(payload.size()) +
@@ -71,6 +79,7 @@ Outcome compile(const CompileRequest& request) {
   const Result<> written = write_file_durably(request.out, authority::seal_envelope({}, payload), 0644);
   if (!written) return refuse(written.error());
 
+  const std::vector<std::string> warnings = authority::policy_warnings(*policy, *snapshot, request.policy);
   const std::string expires = utc_text(snapshot->expires);
   wire::Json json =
       wire::Json::object({{"expires", wire::Json(expires)},
@@ -79,11 +88,15 @@ Outcome compile(const CompileRequest& request) {
                           {"issued", wire::Json(utc_text(snapshot->issued))},
                           {"mesh", wire::Json(snapshot->mesh)},
                           {"prev", wire::Json(to_hex(snapshot->prev))},
-                          {"serial", wire::Json(static_cast<std::int64_t>(snapshot->serial.value))}});
+                          {"serial", wire::Json(static_cast<std::int64_t>(snapshot->serial.value))},
+                          {"tests", wire::Json(static_cast<std::int64_t>(tests.size()))},
+                          {"warnings", warning_list(warnings)}});
   return Answer{with_schema(std::move(json), "authority-compile"),
                 request.out + ": serial " + std::to_string(snapshot->serial.value) + " of mesh " +
                     snapshot->mesh + ", expires " + expires + ", no signature yet\nhash " + to_hex(hash) +
-                    "\nNext: postern authority sign " + request.out + " --key KEYFILE\n"};
+                    "\n" + (tests.empty() ? "" : "tests    " + std::to_string(tests.size()) + " passed\n") +
+                    warning_lines(warnings) + "Next: postern authority sign " + request.out +
+                    " --key KEYFILE\n"};
 }
 
 }  // namespace

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/edition.h"
 
-#include "authority/envelope.h"
-#include "authority/snapshot_codec.h"
 #include "cli/errors.h"
+#include "cli/snapshot_file.h"
 #include "cli/wording.h"
-#include "core/file.h"
 #include "core/utc.h"
 
 namespace postern::cli {
@@ -34,23 +32,19 @@ Result<UtcSeconds> expires_at(const EditionRequest& request, UtcSeconds issued) 
 }
 
 Result<> follow(const std::string& path, Chained& out) {
-  const Result<std::string> file =
-      read_file(path, authority::kMaxSnapshotBytes + authority::kMaxSignatureBytes);
-  if (!file) return tl::unexpected<Error>(file.error());
-  const Result<authority::Envelope> envelope = authority::open_envelope(*file);
-  if (!envelope) return fail(envelope.error().code, path + ": " + envelope.error().context);
-  Result<authority::Snapshot> before = authority::parse_snapshot(envelope->payload);
-  if (!before) return pass_on(std::move(before), path);
+  Result<SnapshotFile> file = read_snapshot_file(path);
+  if (!file) return pass_on(std::move(file));
+  const authority::Snapshot* before = &file->snapshot;
   authority::Adopted predecessor;
   predecessor.serial = before->serial;
-  predecessor.hash = authority::payload_hash(envelope->payload);
+  predecessor.hash = file->hash;
   predecessor.root = before->root;
   for (const authority::EpochFloor& floor : before->epoch_floors)
     predecessor.floors.emplace(floor.resource, floor.epoch);
   out.edition.serial = before->serial.next();
   out.edition.prev = predecessor.hash;
   out.predecessor = std::move(predecessor);
-  out.predecessor_mesh = before->mesh;
+  out.predecessor_snapshot = std::move(file->snapshot);
   return {};
 }
 

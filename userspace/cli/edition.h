@@ -21,7 +21,7 @@ struct EditionRequest {
 struct Chained {
   authority::Edition edition;
   std::optional<authority::Adopted> predecessor;  // what --after names, if it was given
-  std::string predecessor_mesh;
+  std::optional<authority::Snapshot> predecessor_snapshot;
 };
 
 Result<Chained> resolve_edition(const EditionRequest& request, UtcSeconds now);

@@ -20,6 +20,11 @@ constexpr std::uint32_t kMaxFlows = 16'777'216;
 constexpr std::size_t kMaxInterfaceName = 15;
 constexpr std::uint64_t kMinTimestampAge_s = 1;
 constexpr std::uint64_t kMaxTimestampAge_s = std::uint64_t{366} * 86'400;
+// The name under which frames of no known interface are counted (SPEC 1.10).
+constexpr std::string_view kReservedInterface = "unknown";
+constexpr std::size_t kMaxUrl = 2048;
+constexpr std::uint64_t kMaxPoll_s = 86'400;
+constexpr std::uint64_t kMaxTimeout_s = 3'600;
 constexpr std::size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 template <class Text>
@@ -70,15 +75,6 @@ void read_tunnel(YamlMap& map, Config& into) {
   if (Result<> done = tunnel.finish(); !done) map.adopt(std::move(done).error());
 }
 
-void read_authority(YamlMap& map, Config& into) {
-  const YamlNode* node = map.optional("authority");
-  if (node == nullptr) return;
-  YamlMap authority(*node, map.origin(), "authority");
-  into.timestamp_max_age_s = static_cast<std::int64_t>(
-      authority.integer(authority.required("timestamp_max_age_s"), kMinTimestampAge_s, kMaxTimestampAge_s));
-  if (Result<> done = authority.finish(); !done) map.adopt(std::move(done).error());
-}
-
 void read_xdp(YamlMap& map, bool& generic) {
   const YamlNode* node = map.optional("xdp");
   if (node == nullptr) return;
@@ -87,10 +83,68 @@ void read_xdp(YamlMap& map, bool& generic) {
   if (Result<> done = xdp.finish(); !done) map.adopt(std::move(done).error());
 }
 
+std::optional<std::string> if_https(std::string_view text) {
+  static constexpr std::string_view kScheme = "https://";
+  const auto is_plain = [](char c) { return c > ' ' && c < 0x7f; };
+  return if_valid(text, text.starts_with(kScheme) && text.size() > kScheme.size() && text.size() <= kMaxUrl &&
+                            text[kScheme.size()] != '/' && text.find('@') == std::string_view::npos &&
+                            std::all_of(text.begin(), text.end(), is_plain));
+}
+
+void read_url_options(YamlMap& source, const YamlNode& node, Source& out) {
+  out.kind = SourceKind::url;
+  out.url = source.parsed(node, if_https, "an https:// URL without a user name");
+  read_path(source, "ca", out.ca);
+  if (const YamlNode* poll = source.optional("poll_s"))
+    out.poll_s = static_cast<unsigned>(source.integer(*poll, 1, kMaxPoll_s));
+  if (const YamlNode* timeout = source.optional("timeout_s"))
+    out.timeout_s = static_cast<unsigned>(source.integer(*timeout, 1, kMaxTimeout_s));
+}
+
+void read_source(YamlMap& authority, std::optional<Source>& into) {
+  const YamlNode* node = authority.optional("source");
+  if (node == nullptr) return;
+  YamlMap source(*node, authority.origin(), "source");
+  Source out;
+  int kinds = 0;
+  if (source.optional("file") != nullptr) {
+    ++kinds;
+    out.kind = SourceKind::file;
+    read_path(source, "file", out.path);
+  }
+  if (source.optional("directory") != nullptr) {
+    ++kinds;
+    out.kind = SourceKind::directory;
+    read_path(source, "directory", out.path);
+  }
+  if (const YamlNode* url = source.optional("url")) {
+    ++kinds;
+    read_url_options(source, *url, out);
+  }
+  if (Result<> done = source.finish(); !done) return authority.adopt(std::move(done).error());
+  if (kinds != 1) {
+    authority.reject(*node, "found " + std::to_string(kinds) +
+                                " sources, expected exactly one of file, directory and url");
+  }
+  into = std::move(out);
+}
+
+void read_authority(YamlMap& map, Config& into) {
+  const YamlNode* node = map.optional("authority");
+  if (node == nullptr) return;
+  YamlMap authority(*node, map.origin(), "authority");
+  if (const YamlNode* age = authority.optional("timestamp_max_age_s")) {
+    into.timestamp_max_age_s =
+        static_cast<std::int64_t>(authority.integer(*age, kMinTimestampAge_s, kMaxTimestampAge_s));
+  }
+  read_source(authority, into.source);
+  if (Result<> done = authority.finish(); !done) map.adopt(std::move(done).error());
+}
+
 bool is_interface_name(std::string_view text) {
   const auto allowed = [](char c) { return c > ' ' && c < 0x7f && c != '/' && c != ':'; };
   return !text.empty() && text.size() <= kMaxInterfaceName && text != "." && text != ".." &&
-         std::all_of(text.begin(), text.end(), allowed);
+         text != kReservedInterface && std::all_of(text.begin(), text.end(), allowed);
 }
 
 std::optional<Role> role_of(std::string_view text) {
@@ -104,7 +158,9 @@ Interface read_interface(YamlMap& map) {
   out.line = map.line();
   out.name = map.parsed(
       map.required("name"), [](std::string_view text) { return if_valid(text, is_interface_name(text)); },
-      "an interface's name, 1 to 15 characters without blanks, slashes and colons");
+      "an interface's name, 1 to 15 characters without blanks, slashes and colons, and not \"unknown\", "
+      "which "
+      "counts frames of no interface; rename such a link (ip link set unknown name ...)");
   out.role = map.parsed(map.required("role"), role_of, "underlay or local");
   const YamlNode* segment = map.optional("segment");
   if (segment != nullptr) {

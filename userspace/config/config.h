@@ -29,6 +29,19 @@ struct Interface {
   friend bool operator==(const Interface&, const Interface&) = default;
 };
 
+// Where snapshots come from besides `postern apply`.
+enum class SourceKind { file, directory, url };
+struct Source {
+  SourceKind kind = SourceKind::file;
+  std::filesystem::path path;  // file, directory
+  std::string url;             // https only
+  std::filesystem::path ca;    // PEM of the authorities that may vouch for the server; empty: the system's
+  unsigned poll_s = 60;
+  unsigned timeout_s = 30;
+
+  friend bool operator==(const Source&, const Source&) = default;
+};
+
 struct Config {
   std::string mesh;  // both name the pins and must match the snapshot: [a-z0-9][a-z0-9-]{0,62}
   std::string gateway;
@@ -43,6 +56,7 @@ struct Config {
   std::vector<std::uint16_t> guarded_ports;      // UDP ports of the host that admitted peers alone reach
   std::uint64_t guarded_rate_packets_per_s = 0;  // of all of them together; 0: no limit
   std::uint32_t flows = 65536;                   // remembered for their replies
+  std::optional<Source> source;                  // `authority: source:`
   bool generic_xdp = false;                      // allow the slow mode where the driver has no native XDP
   std::vector<Interface> interfaces;             // at least one of each role, names unique
 

@@ -19,6 +19,23 @@ namespace postern::config {
 
 inline constexpr std::size_t kMaxPolicyBytes = 64U << 20;
 
+// A name that the policy uses: what it should be the name of, and where it stands.
+enum class PolicyNameOf {
+  segment,
+  owner_peer,
+  owner_gateway,
+  owner_resource,
+  owner_service,
+  gateway,
+  declared_class
+};
+struct PolicyReference {
+  PolicyNameOf kind = PolicyNameOf::segment;
+  std::string name;
+  int line = 0;
+  int column = 0;
+};
+
 // Every item carries the line where it stands, for errors found when the policy is compiled.
 struct PolicySegmentAddress {
   std::string segment;
@@ -26,7 +43,8 @@ struct PolicySegmentAddress {
 };
 struct PolicyGateway {
   std::string id;
-  std::string key;  // base64
+  std::vector<std::string> tags;  // of all its prefixes
+  std::string key;                // base64
   std::vector<Endpoint> links;
   std::vector<IpAddress> underlay;
   MacAddress mac;
@@ -41,6 +59,7 @@ struct PolicySegment {
 };
 struct PolicyPeer {
   std::string id;
+  std::vector<std::string> tags;  // of all its prefixes
   std::vector<IpAddress> addresses;
   std::vector<std::string> segments;
   std::optional<MacAddress> mac;
@@ -58,11 +77,13 @@ struct PolicyPrefix {
   IpPrefix prefix;
   std::string owner_kind;  // "peer", "gateway", "resource" or "service"
   std::string owner;
-  std::string class_id;
+  std::string class_id;           // empty: the class is found by tags
+  std::vector<std::string> tags;  // besides its owner's
   int line = 0;
 };
 struct PolicyResource {
   std::string id;
+  std::vector<std::string> tags;  // of all its prefixes
   std::uint32_t number = 0;
   std::vector<std::string> candidates;
   std::uint32_t ttl_ms = 10'000;
@@ -81,6 +102,12 @@ struct PolicyService {
   std::vector<PolicyBackend> backends;
   int line = 0;
 };
+// A prefix without a class is of the class whose tags it has; of several, of the one with most tags.
+struct PolicyClass {
+  std::string id;
+  std::vector<std::string> tags;
+  int line = 0;
+};
 struct PolicyRule {
   std::string from;
   std::string to;
@@ -90,6 +117,20 @@ struct PolicyRule {
   std::vector<std::uint8_t> codes;
   bool strict = false;
   bool fragments = false;
+  int line = 0;
+  int from_column = 0;  // of the two classes
+  int to_column = 0;
+};
+
+// Who must reach what, or must not. `from` and `to` are addresses of the segment.
+struct PolicyTest {
+  std::string segment;
+  IpAddress from;
+  IpAddress to;
+  std::string protocol;
+  std::optional<std::uint16_t> port;  // tcp, udp
+  std::optional<std::uint8_t> type;   // icmp, icmpv6
+  bool allow = false;
   int line = 0;
 };
 
@@ -101,10 +142,13 @@ struct PolicyFile {
   std::vector<PolicyGateway> gateways;
   std::vector<PolicySegment> segments;
   std::vector<PolicyPeer> peers;
+  std::vector<PolicyClass> classes;
   std::vector<PolicyPrefix> prefixes;
   std::vector<PolicyResource> resources;
   std::vector<PolicyService> services;
   std::vector<PolicyRule> rules;
+  std::vector<PolicyTest> tests;
+  std::vector<PolicyReference> references;  // in the order of the text
 };
 
 Result<PolicyFile> parse_policy_file(std::string_view yaml, std::string_view origin);

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <numeric>
 
+#include "config/spelling.h"
 #include "core/name.h"
 
 namespace postern::config {
@@ -23,21 +23,6 @@ std::string kind_text(const YamlNode& node) {
       return "nothing";
   }
   return "nothing";
-}
-
-// Insertions, deletions and substitutions between two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({substituted, row[j] + 1, diagonal + 1});
-    }
-  }
-  return row[b.size()];
 }
 
 }  // namespace
@@ -127,28 +112,12 @@ void YamlMap::adopt(Error error) {
   if (!error_) error_ = std::move(error);
 }
 
-std::string YamlMap::suggestion(std::string_view unknown) const {
-  std::string_view best;
-  std::size_t best_distance = 3;
-  for (const std::string_view key : known_) {
-    const std::size_t distance = edit_distance(unknown.substr(0, 64), key);
-    if (distance >= best_distance || distance >= key.size()) continue;
-    best = key;
-    best_distance = distance;
-  }
-  if (!best.empty()) return "; did you mean " + in_quotes(best) + "?";
-  std::string out = "; known here are ";
-  for (std::size_t i = 0; i < known_.size(); ++i)
-    out.append(i == 0 ? "" : ", ").append(known_[i]);
-  return out;
-}
-
 Result<> YamlMap::finish() {
   for (const YamlKey& key : node_->keys) {
     if (std::find(known_.begin(), known_.end(), key.text) != known_.end()) continue;
     return fail(errc::unknown_key, place_of(origin_, key.line, key.column) + "unknown key " +
                                        in_quotes(key.text) + " in " + std::string(what_) +
-                                       suggestion(key.text));
+                                       did_you_mean(key.text, known_));
   }
   if (missing_) return tl::unexpected<Error>(*missing_);
   if (error_) return tl::unexpected<Error>(*error_);

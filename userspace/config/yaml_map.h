@@ -61,7 +61,6 @@ class YamlMap {
   Result<> finish();
 
  private:
-  std::string suggestion(std::string_view unknown) const;
   bool expects_scalar(const YamlNode& node, std::string_view form);
 
   const YamlNode* node_;

@@ -21,6 +21,57 @@ std::optional<T> parse_number(std::string_view text, T max) {
   return static_cast<T>(value);
 }
 
+// Four numbers 0 to 255 without leading zeros.
+std::optional<IpAddress> parse_v4(std::string_view text) {
+  IpAddress out;
+  std::copy(kMapped.begin(), kMapped.end(), out.bytes.begin());
+  for (std::size_t i = 12; i < 16; ++i) {
+    const std::size_t size = i < 15 ? text.find('.') : text.size();
+    if (size == std::string_view::npos || size == 0 || size > 3 || (size > 1 && text[0] == '0'))
+      return std::nullopt;
+    unsigned value = 0;
+    for (const char c : text.substr(0, size)) {
+      if (c < '0' || c > '9') return std::nullopt;
+      value = value * 10 + static_cast<unsigned>(c - '0');
+    }
+    if (value > 255) return std::nullopt;
+    out.bytes[i] = static_cast<std::uint8_t>(value);
+    text.remove_prefix(std::min(text.size(), size + 1));
+  }
+  return out;
+}
+
+// As RFC 5952 has it: the first longest run of two or more zero groups becomes "::".
+std::string v6_text(const std::array<std::uint8_t, 16>& bytes) {
+  std::array<unsigned, 8> groups{};
+  for (std::size_t i = 0; i < 8; ++i)
+    groups[i] = static_cast<unsigned>(bytes[2 * i] << 8 | bytes[2 * i + 1]);
+  std::size_t run = 8;
+  std::size_t run_size = 1;
+  for (std::size_t i = 0; i < 8; ++i) {
+    std::size_t end = i;
+    while (end < 8 && groups[end] == 0)
+      ++end;
+    if (end - i > run_size) {
+      run = i;
+      run_size = end - i;
+    }
+  }
+  char out[INET6_ADDRSTRLEN];
+  char* at = out;
+  for (std::size_t i = 0; i < 8; ++i) {
+    if (i == run) {
+      *at++ = ':';
+      i += run_size - 1;
+      if (i == 7) *at++ = ':';
+      continue;
+    }
+    if (i > 0) *at++ = ':';
+    at = std::to_chars(at, out + sizeof out, groups[i], 16).ptr;
+  }
+  return {out, at};
+}
+
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -52,6 +103,9 @@ bool IpAddress::is_link_local() const {
 }
 
 std::string IpAddress::text() const {
+  // Twelve leading zero bytes call for the form with a dotted tail, which the library knows.
+  const bool dotted = std::all_of(bytes.begin(), bytes.begin() + 12, [](std::uint8_t b) { return b == 0; });
+  if (!is_v4() && !dotted) return v6_text(bytes);
   char buffer[INET6_ADDRSTRLEN] = {};
   if (is_v4()) {
     ::inet_ntop(AF_INET, bytes.data() + 12, buffer, sizeof buffer);
@@ -62,14 +116,12 @@ std::string IpAddress::text() const {
 }
 
 std::optional<IpAddress> IpAddress::parse(std::string_view text) {
-  const std::string z(text);
-  if (z.size() != text.size() || z.find('\0') != std::string::npos) return std::nullopt;
+  if (text.find(':') == std::string_view::npos) return parse_v4(text);
+  char z[INET6_ADDRSTRLEN] = {};
+  if (text.size() >= sizeof z || text.find('\0') != std::string_view::npos) return std::nullopt;
+  std::copy(text.begin(), text.end(), z);
   IpAddress out;
-  if (::inet_pton(AF_INET, z.c_str(), out.bytes.data() + 12) == 1) {
-    std::copy(kMapped.begin(), kMapped.end(), out.bytes.begin());
-    return out;
-  }
-  if (::inet_pton(AF_INET6, z.c_str(), out.bytes.data()) != 1 || out.is_v4()) return std::nullopt;
+  if (::inet_pton(AF_INET6, z, out.bytes.data()) != 1 || out.is_v4()) return std::nullopt;
   return out;
 }
 
@@ -96,8 +148,12 @@ std::optional<IpPrefix> IpPrefix::parse(std::string_view text) {
                                                  address->is_v4() ? std::uint8_t{32} : std::uint8_t{128});
   if (!length) return std::nullopt;
   const int first_host_bit = *length + (address->is_v4() ? 96 : 0);
-  for (int bit = first_host_bit; bit < 128; ++bit) {
-    if ((address->bytes[bit / 8] >> (7 - bit % 8) & 1) != 0) return std::nullopt;
+  const auto host_bytes = address->bytes.begin() + (first_host_bit + 7) / 8;
+  const bool within_byte =
+      first_host_bit % 8 != 0 &&
+      (address->bytes[static_cast<std::size_t>(first_host_bit) / 8] & (0xff >> first_host_bit % 8)) != 0;
+  if (within_byte || std::any_of(host_bytes, address->bytes.end(), [](std::uint8_t b) { return b != 0; })) {
+    return std::nullopt;
   }
   return IpPrefix{*address, *length};
 }

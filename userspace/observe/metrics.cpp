@@ -138,6 +138,17 @@ void adoptions(const Observation& seen, std::vector<MetricFamily>& out) {
                  {std::move(metric)}});
   out.push_back(by_label(counter("postern_apply_failures_total", "Adoptions that failed, by stage."), "stage",
                          seen.apply_failures));
+  out.push_back(by_label(counter("postern_source_looks_total",
+                                 "Looks at the source of snapshots: documents offered for adoption, looks "
+                                 "without news, and failures, "
+                                 "refused documents among them."),
+                         "result", seen.source_looks));
+  if (seen.source_ok) {
+    out.push_back(single(gauge("postern_source_ok",
+                               "1 while the source of snapshots is there and what it brings "
+                               "is taken."),
+                         *seen.source_ok ? 1 : 0));
+  }
 }
 
 void journal(const Observation& seen, std::vector<MetricFamily>& out) {

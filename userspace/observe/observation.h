@@ -51,6 +51,8 @@ struct Observation {
 
   DurationHistogram apply_duration;
   std::vector<std::pair<std::string_view, std::uint64_t>> apply_failures;  // by stage
+  std::vector<std::pair<std::string_view, std::uint64_t>> source_looks;    // by result
+  std::optional<bool> source_ok;  // none: the config names no source of snapshots
 
   std::uint64_t journal_bytes = 0;
   std::uint64_t journal_flushes = 0;

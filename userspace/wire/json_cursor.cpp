@@ -13,18 +13,6 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 constexpr std::string_view kIntegersOnly = "larger counts are written as decimal strings";
 
-// Bytes that a string holds as they are.
-constexpr std::array<bool, 256> kPlain = [] {
-  std::array<bool, 256> out{};
-  for (std::size_t byte = 0x20; byte < out.size(); ++byte)
-    out[byte] = byte != '"' && byte != '\\';
-  return out;
-}();
-
-bool is_plain(char c) {
-  return kPlain[static_cast<unsigned char>(c)];
-}
-
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -37,18 +25,6 @@ std::string spelled(char c) {
   if (c > 0x20 && c < 0x7f) return std::string("'") + c + "'";
   const auto byte = static_cast<std::uint8_t>(c);
   return "byte 0x" + to_hex({&byte, 1});
-}
-
-// Four hexadecimal digits of either case.
-std::optional<unsigned> parse_hex4(std::string_view text) {
-  if (text.size() < 4) return std::nullopt;
-  unsigned out = 0;
-  for (const char c : text.substr(0, 4)) {
-    const bool upper = c >= 'A' && c <= 'F';
-    if (!is_digit(c) && !(c >= 'a' && c <= 'f') && !upper) return std::nullopt;
-    out = out << 4 | static_cast<unsigned>(is_digit(c) ? c - '0' : (upper ? c - 'A' : c - 'a') + 10);
-  }
-  return out;
 }
 
 }  // namespace
@@ -161,98 +137,6 @@ std::int64_t JsonCursor::read_integer() {
   return negative ? -value : value;
 }
 
-std::string_view JsonCursor::read_string() {
-  return take_string(scratch_);
-}
-
-std::string_view JsonCursor::take_string(std::string& scratch) {
-  if (error_) return {};
-  if (here() != '"') {
-    unexpected("a string");
-    return {};
-  }
-  const std::size_t begin = at_ + 1;
-  std::size_t end = begin;
-  while (end < text_.size() && is_plain(text_[end]))
-    ++end;
-  at_ = end;
-  if (here() != '"') return take_escaped(begin, scratch);
-  ++at_;
-  return text_.substr(begin, end - begin);
-}
-
-// The string whose plain first part goes from `begin` to the cursor.
-std::string_view JsonCursor::take_escaped(std::size_t begin, std::string& scratch) {
-  scratch.assign(text_.substr(begin, at_ - begin));
-  while (here() != '"') {
-    if (here() == '\\') {
-      if (!take_escape(scratch)) return {};
-      continue;
-    }
-    const std::size_t plain = at_;
-    while (at_ < text_.size() && is_plain(text_[at_]))
-      ++at_;
-    if (plain == at_) {
-      if (at_ == text_.size()) {
-        unexpected("the end of a string");
-      } else {
-        refuse(errc::json_syntax, at_, "a control character stands in a string; it is written as an escape");
-      }
-      return {};
-    }
-    scratch.append(text_.substr(plain, at_ - plain));
-  }
-  ++at_;
-  return scratch;
-}
-
-bool JsonCursor::take_escape(std::string& into) {
-  static constexpr std::string_view kLetters = "\"\\bfnrt";
-  static constexpr std::string_view kMeanings = "\"\\\b\f\n\r\t";
-  const char letter = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
-  const std::size_t named = letter == '\0' ? std::string_view::npos : kLetters.find(letter);
-  if (named != std::string_view::npos) {
-    into += kMeanings[named];
-    at_ += 2;
-    return true;
-  }
-  const std::string_view digits = text_.substr(std::min(at_ + 2, text_.size()), 4);
-  const std::optional<unsigned> unit = letter == 'u' ? parse_hex4(digits) : std::nullopt;
-  // An escape is right when the encoder would write it.
-  if (unit && *unit < 0x20 && kMeanings.find(static_cast<char>(*unit)) == std::string_view::npos &&
-      digits.find_first_of("ABCDEF") == std::string_view::npos) {
-    into += static_cast<char>(*unit);
-    at_ += 6;
-    return true;
-  }
-  if (letter == 'u' && unit) {
-    refuse_unicode_escape();
-  } else if (letter == '/') {
-    refuse(errc::json_escape, at_, "the escape \\/ is not needed; canonical JSON writes a plain /");
-  } else {
-    refuse(errc::json_syntax, at_, "this begins no escape of JSON");
-  }
-  return false;
-}
-
-// A \uXXXX that is well-formed and not what the encoder would write.
-void JsonCursor::refuse_unicode_escape() {
-  const unsigned unit = *parse_hex4(text_.substr(at_ + 2));
-  const bool high = unit >= 0xd800 && unit < 0xdc00;
-  const bool low = unit >= 0xdc00 && unit < 0xe000;
-  const std::string_view next = text_.substr(at_ + 6);
-  const std::optional<unsigned> second =
-      next.starts_with("\\u") ? parse_hex4(next.substr(2)) : std::optional<unsigned>();
-  const bool pair = high && second && *second >= 0xdc00 && *second < 0xe000;
-  if (low || (high && !pair)) {
-    refuse(errc::json_surrogate, at_,
-           "half of a surrogate pair without its other half after it, no character");
-  } else {
-    refuse(errc::json_escape, at_,
-           "this character has another spelling: itself, or a shorter escape, or one in lower case");
-  }
-}
-
 bool JsonCursor::enter(char open) {
   if (error_) return false;
   if (here() != open) {
@@ -312,7 +196,7 @@ bool JsonCursor::next_member(std::string_view& key) {
   }
   level.last_key = found;
   key = found;
-  return true;
+  return at_value();
 }
 
 void JsonCursor::refuse_key(Level& level, std::string_view key, std::size_t at) {
@@ -349,16 +233,20 @@ bool JsonCursor::next_element() {
     --depth_;
     return false;
   }
-  if (level.empty) {
-    level.empty = false;
-    return true;
+  if (!level.empty) {
+    if (here() != ',') {
+      unexpected("a comma or the end of the array");
+      return false;
+    }
+    ++at_;
   }
-  if (here() != ',') {
-    unexpected("a comma or the end of the array");
-    return false;
-  }
-  ++at_;
-  return true;
+  level.empty = false;
+  return at_value();
+}
+
+bool JsonCursor::at_value() {
+  if (kind() == Kind::none) unexpected("a value");
+  return ok();
 }
 
 Json JsonCursor::read_tree() {

@@ -68,6 +68,7 @@ class JsonCursor {
 
   char here() const { return at_ < text_.size() ? text_[at_] : '\0'; }
   bool enter(char open);
+  bool at_value();
   void refuse(ErrorCode code, std::size_t at, std::string_view why);
   void unexpected(std::string_view wanted);
   // The string that begins here: a view of the text, or of `scratch` when it has escapes.

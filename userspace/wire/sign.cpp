@@ -116,6 +116,16 @@ SecretKey SecretKey::generate() {
   return out;
 }
 
+SecretKey SecretKey::from_seed(std::span<const std::uint8_t, 32> seed) {
+  SecretKey out;
+  ::crypto_sign_seed_keypair(out.public_.bytes.data(), out.secret_.get(), seed.data());
+  return out;
+}
+
+std::span<const std::uint8_t, 32> SecretKey::seed() const {
+  return std::span<const std::uint8_t, 32>(secret_.get(), 32);
+}
+
 Result<SecretKey> SecretKey::load(const std::filesystem::path& path) {
   KeyText text;
   if (Result<> read = read_key_text(path, text); !read) return pass_on(std::move(read));
@@ -128,10 +138,10 @@ Result<SecretKey> SecretKey::load(const std::filesystem::path& path) {
   }
   if (!seed || seed->size() != crypto_sign_SEEDBYTES) {
     if (seed) ::sodium_memzero(seed->data(), seed->size());
-    return fail(errc::bad_key,
-                path.string() +
-                    " is no key file: expected one line \"postern-key-v1 <base64 of 32 bytes>\"; "
-                    "`postern keygen` makes one");
+    return fail(errc::bad_key, path.string() +
+                                   " is no key file without a passphrase: expected one line \"postern-key-v1 "
+                                   "<base64 of 32 bytes>\"; "
+                                   "`postern keygen` makes one");
   }
   SecretKey out;
   ::crypto_sign_seed_keypair(out.public_.bytes.data(), out.secret_.get(), seed->data());

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,9 @@ bool verify(const PublicKey& key, std::string_view domain, ByteView bytes, const
 class SecretKey {
  public:
   static SecretKey generate();
+  // The seed is the secret itself: for key files only, in memory that is wiped (key_file.h).
+  static SecretKey from_seed(std::span<const std::uint8_t, 32> seed);
+  std::span<const std::uint8_t, 32> seed() const;
   // A key file: the line "postern-key-v1 <base64 of the 32-byte seed>". Refused when others than the owner
   // may read.
   static Result<SecretKey> load(const std::filesystem::path& path);

@@ -41,13 +41,13 @@ Result<Snapshot> replaced(std::string_view from, std::string_view to) {
   return compiled(text.replace(at, from.size(), to));
 }
 
-// "p.yaml:N: " of the line on which `part` stands in the example.
+// "p.yaml:N:" of the line on which `part` stands in the example.
 std::string line_of(std::string_view part) {
   const std::size_t at = example().find(part);
   REQUIRE(at != std::string::npos);
   const auto line =
       std::count(example().begin(), example().begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1;
-  return "p.yaml:" + std::to_string(line) + ": ";
+  return "p.yaml:" + std::to_string(line) + ":";
 }
 
 }  // namespace

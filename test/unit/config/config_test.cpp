@@ -209,3 +209,43 @@ TEST_CASE("a config file is read with a bound, and a missing one is named") {
   REQUIRE(outcome(write_file_durably(scratch / "good", kSmall, 0600)) == "ok");
   CHECK(outcome(load_config(scratch / "good")) == "ok");
 }
+
+TEST_CASE("a source of snapshots is one file, directory or URL, with its own options") {
+  CHECK_FALSE(with("").value().source);
+  const Source file = *with("authority: {source: {file: /a/s.json}}\n").value().source;
+  CHECK((file.kind == SourceKind::file && file.path == "/a/s.json"));
+  CHECK(with("authority: {source: {directory: /a}}\n").value().source->kind == SourceKind::directory);
+  const Source url = *with(
+                          "authority: {source: {url: \"https://a.example/s.json\", ca: /a/ca.pem, poll_s: 5, "
+                          "timeout_s: 7}}\n")
+                          .value()
+                          .source;
+  CHECK((url.kind == SourceKind::url && url.url == "https://a.example/s.json" && url.ca == "/a/ca.pem"));
+  CHECK((url.poll_s == 5 && url.timeout_s == 7));
+}
+
+TEST_CASE("a source that is none, two at once, or not over TLS is refused with its place") {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"{}", "found 0 sources, expected exactly one"},
+      {"{file: /a, directory: /b}", "found 2 sources, expected exactly one"},
+      {"{file: a}", "expected an absolute path"},
+      {"{url: \"http://a.example/s.json\"}", "expected an https:// URL"},
+      {"{url: \"https://user@a.example/\"}", "expected an https:// URL without a user name"},
+      {"{url: \"https://a.example/ b\"}", "expected an https:// URL"},
+      {"{url: \"https:///b\"}", "expected an https:// URL"},
+      {"{url: \"https://a.example/\", poll_s: 0}", "from 1 to 86400"},
+      {"{file: /a, poll_s: 1}", "unknown key \"poll_s\""}};
+  for (const auto& [source, complaint] : cases) {
+    CAPTURE(source);
+    const Result<Config> result = with("authority: {source: " + std::string(source) + "}\n");
+    CHECK(says(result, complaint));
+    CHECK(context(result).starts_with("p.yaml:6:"));
+  }
+}
+
+TEST_CASE("an interface named as the counters of no interface are is refused") {
+  const Result<Config> result = parsed(replaced("name: eth0", "name: unknown"));
+  CHECK(says(result, "p.yaml:4:"));
+  CHECK(says(result, "not \"unknown\""));
+  CHECK(outcome(parsed(replaced("name: eth0", "name: unknown0"))) == "ok");
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "agent/https_fetch.h"
+#include "agent/snapshot_source.h"
+
+namespace postern::agent {
+
+// Pause before the next poll: the period after a success, twice as long after each failure in a row up to 32
+// times, and a random tenth more or less, so that a fleet does not ask at one moment. `dice` is uniform in
+// 0..1.
+double pause_seconds(unsigned period_s, unsigned failures_in_a_row, double dice);
+
+// Polls a URL from a thread of its own, which knows nothing but how to fetch; all else happens on the loop.
+// The ETag of a document that was taken is sent along; one that was refused is fetched again, in case it is
+// mended.
+class SourceUrl final : public SnapshotSource {
+ public:
+  SourceUrl(asio::io_context& io, const config::Source& source, SourceDoor door);
+  ~SourceUrl() override;
+
+ private:
+  void poll();
+  void arrived(Result<HttpsReply> reply);
+  bool pause();
+
+  asio::io_context* io_;
+  HttpsRequest request_;  // the etag is the mutex's
+  unsigned period_s_;
+  std::atomic<bool> cancelled_ = false;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  unsigned failures_in_a_row_ = 0;
+  bool answered_ = false;  // the loop is done with the last reply
+  // What the loop runs after this object is gone finds it gone.
+  std::shared_ptr<SourceUrl*> self_;
+  std::thread poller_;
+};
+
+}  // namespace postern::agent
