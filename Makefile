@@ -144,7 +144,7 @@ $(BUILD)/test-bpf: $(BPF_TEST_SOURCES:%.cpp=$(BUILD)/release/%.o) $(BUILD)/libpo
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # Where threads meet, under ThreadSanitizer.
-TSAN_MODULES := core wire authority ledger
+TSAN_MODULES := core wire ledger
 TSAN_SOURCES := $(foreach m,$(TSAN_MODULES),$(wildcard userspace/$(m)/*.cpp)) test/unit/main.cpp \
   $(addprefix test/unit/ledger/,group_commit_test.cpp journal_image.cpp recording_directory.cpp scratch_journal.cpp)
 $(BUILD)/tsan/%.o: %.cpp | $(DEPS)
