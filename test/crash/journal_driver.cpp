@@ -7,6 +7,8 @@
 //       each acknowledgement
 //   journal-driver compact DIR
 //       opens and compacts, keeping every event; prints "compacted" when it is done
+//   journal-driver hold DIR MESH
+//       opens as the mesh's writer, then waits for the end of its input
 //   journal-driver read DIR
 //       opens and prints "event TAG" for each that survived, then "opened CLASS"
 #include <unistd.h>
@@ -32,6 +34,13 @@ void say(std::string line) {
 int refuse(const Error& error) {
   say("refused " + error.message());
   return exit_code(error.code.kind);
+}
+
+int wait_for_end() {
+  char byte = 0;
+  while (::read(STDIN_FILENO, &byte, 1) > 0) {
+  }
+  return 0;
 }
 
 std::string tag_of(std::string_view payload) {
@@ -67,6 +76,7 @@ int run(const std::vector<std::string>& arguments) {
     const Result<> created = ledger::Journal::create(options);
     return created ? 0 : refuse(created.error());
   }
+  if (arguments[0] == "hold") options.mesh = arguments[2];
   const bool reading = arguments[0] == "read";
   std::size_t events = 0;
   const auto journal = ledger::Journal::open(options, [&](const ledger::Record& record) -> Result<> {
@@ -78,6 +88,7 @@ int run(const std::vector<std::string>& arguments) {
   say("opened " + std::string(ledger::recovery_class_name((*journal)->recovery().found)));
   if (reading) return 0;
   if (arguments[0] == "compact") return compact(**journal);
+  if (arguments[0] == "hold") return wait_for_end();
   return append(**journal, events, std::atoi(arguments[2].c_str()),
                 static_cast<std::size_t>(std::atoll(arguments[3].c_str())));
 }
@@ -87,10 +98,11 @@ int run(const std::vector<std::string>& arguments) {
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const bool known = (arguments.size() == 4 && arguments[0] == "append") ||
+                     (arguments.size() == 3 && arguments[0] == "hold") ||
                      (arguments.size() == 2 &&
                       (arguments[0] == "create" || arguments[0] == "read" || arguments[0] == "compact"));
   if (!known) {
-    say("usage: journal-driver create DIR | append DIR COUNT BYTES | compact DIR | read DIR");
+    say("usage: journal-driver create DIR | append DIR COUNT BYTES | compact DIR | hold DIR MESH | read DIR");
     return 2;
   }
   return run(arguments);

@@ -11,31 +11,33 @@ namespace {
 constexpr const char* kRemedy =
     "the disk went back in time (an old backup or VM snapshot?); the kernel keeps its last generation. Bring "
     "back the newest copy of the state directory, or lay down the newest snapshot with `postern authority "
-    "recover --bundle FILE` and start posternd again";
+    "recover --bundle FILE` and start posternd again; or take the data path down with `posternd --detach` (it "
+    "journals the loss, so that nothing is promised twice), start, and apply the newest snapshot";
 
 }  // namespace
 
-Result<> check_journal_pin(const std::optional<dataplane::JournalPin>& pin, const Id128& journal, Lseq head,
-                           const std::map<Lseq, Hash256>& hashes) {
+Result<> check_journal_pin(const std::optional<dataplane::JournalPin>& pin, const ledger::JournalEnd& end) {
   if (!pin) return {};
-  if (pin->journal != journal) {
+  if (pin->journal != end.journal) {
     return fail(errc::foreign_pins,
                 "the pinned data path belongs to journal " + to_hex(pin->journal) +
-                    ", this state directory holds journal " + to_hex(journal) +
+                    ", this state directory holds journal " + to_hex(end.journal) +
                     "; set `state` to the right directory, or take the data path down with "
                     "`posternd --detach` to start it anew under this journal");
   }
-  if (pin->head > head) {
+  if (pin->head > end.head) {
     return fail(errc::disk_went_back, "the kernel was served from journal record " +
                                           std::to_string(pin->head.value) + ", the journal on disk ends at " +
-                                          std::to_string(head.value) + ": " + kRemedy);
+                                          std::to_string(end.head.value) + ": " + kRemedy);
   }
-  const auto same = hashes.find(pin->head);
-  if (same != hashes.end() && same->second != pin->hash) {
-    return fail(errc::disk_went_back, "journal record " + std::to_string(pin->head.value) +
-                                          " is not the one that the kernel was served from: " + kRemedy);
-  }
-  return {};
+  return check_pinned_record(pin, end.head, end.head_hash);
+}
+
+Result<> check_pinned_record(const std::optional<dataplane::JournalPin>& pin, Lseq lseq,
+                             const Hash256& hash) {
+  if (!pin || pin->head != lseq || pin->hash == hash) return {};
+  return fail(errc::disk_went_back, "journal record " + std::to_string(lseq.value) +
+                                        " is not the one that the kernel was served from: " + kRemedy);
 }
 
 Result<> check_serial(Serial kernel, std::optional<Serial> adopted) {

@@ -12,13 +12,14 @@
 #include "core/ids.h"
 #include "core/result.h"
 #include "dataplane/journal_pin.h"
+#include "ledger/journal.h"
 
 namespace postern::agent {
 
-// `hashes` holds the chain hashes of the records that were replayed; `head` is the last one that recovery
-// kept.
-Result<> check_journal_pin(const std::optional<dataplane::JournalPin>& pin, const Id128& journal, Lseq head,
-                           const std::map<Lseq, Hash256>& hashes);
+// Before the journal is changed: is it the pinned one, and does it reach as far?
+Result<> check_journal_pin(const std::optional<dataplane::JournalPin>& pin, const ledger::JournalEnd& end);
+// While it is replayed: is the record at the pinned place the pinned one?
+Result<> check_pinned_record(const std::optional<dataplane::JournalPin>& pin, Lseq lseq, const Hash256& hash);
 
 // `kernel`: the serial that the active generation was compiled from, 0 for none.
 Result<> check_serial(Serial kernel, std::optional<Serial> adopted);

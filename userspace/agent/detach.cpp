@@ -6,13 +6,16 @@
 #include <set>
 #include <system_error>
 
+#include "agent/errors.h"
 #include "agent/foundation.h"
 #include "agent/interfaces.h"
+#include "agent/lineage.h"
 #include "agent/state_directory.h"
 #include "dataplane/attachments.h"
 #include "dataplane/generations.h"
 #include "dataplane/netdev.h"
 #include "dataplane/plane.h"
+#include "ledger/journal.h"
 #include "ledger/lock.h"
 #include "ledger/posix_directory.h"
 
@@ -34,11 +37,49 @@ Result<std::set<IfIndex>> attached_interfaces(const config::Config& config, cons
   return found;
 }
 
+// Has the next start open a new stream.
+Result<> journal_that_disk_went_back(const ledger::JournalOptions& where) {
+  ledger::JournalOptions options = where;
+  options.before_change = [](const ledger::JournalEnd&) -> Result<ledger::Resumption> {
+    return ledger::Resumption::went_back;
+  };
+  Result<std::unique_ptr<ledger::Journal>> journal = ledger::Journal::open(options, {});
+  if (!journal) return pass_on(std::move(journal));
+  return (*journal)->close();
+}
+
+// Whoever comes after has no pin any more to tell that the disk went back in time, so that is journaled
+// before the pin goes. A journal that cannot be opened is let be: whatever makes it open again will not go on
+// with its stream.
+Result<> journal_what_the_pin_tells(const config::Config& config, spdlog::logger& log) {
+  LineageOrder order;
+  order.state = StateDirectory{config.state};
+  order.mesh = config.mesh;
+  order.pins = pin_directory(config);
+  ledger::JournalOptions options;
+  options.directory = order.state.journal();
+  options.mesh = config.mesh;
+  const Result<Lineage> lineage = open_lineage(std::move(order));
+  if (lineage) return {};
+  const ErrorCode code = lineage.error().code;
+  if (code == errc::disk_went_back) {
+    log.warn("{}; journaled: the next start opens a new stream", lineage.error().context);
+    return journal_that_disk_went_back(options);
+  }
+  if (code == ledger::errc::contended || code == ledger::errc::lock_unsupported ||
+      code == ledger::errc::disk_full || code == ledger::errc::absent) {
+    return fail(code, lineage.error().context);
+  }
+  log.warn("the journal is left as it is: {}", lineage.error().message());
+  return {};
+}
+
 }  // namespace
 
 Result<> detach_data_path(const config::Config& config, spdlog::logger& log) {
   const StateDirectory state{config.state};
   if (Result<> safe = check_state_directory(state); !safe) return safe;
+  if (Result<> told = journal_what_the_pin_tells(config, log); !told) return told;
   Result<std::unique_ptr<ledger::Directory>> directory = ledger::PosixDirectory::open(state.journal());
   if (!directory) return pass_on(std::move(directory));
   Result<ledger::Lock> lock = ledger::Lock::take(**directory);

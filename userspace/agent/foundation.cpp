@@ -21,15 +21,11 @@ Result<std::unique_ptr<Foundation>> Foundation::open(const config::Config& confi
   if (level) {
     if (Result<> pinned = base->head_pin.follow(*base->plane, base->lineage.journal->status()); !pinned)
       return pass_on(std::move(pinned));
-    level = base->open_stream(config, clock, ledger::Continuity::proven);
+    level = base->open_stream(config, clock, continuation_of(base->lineage));
   } else if (level.error().code == errc::disk_went_back) {
     level = base->recover(config, clock, std::move(level).error());
   }
   if (!level) return pass_on(std::move(level));
-  Lineage& lineage = base->lineage;
-  lineage.events.clear();
-  lineage.hashes.clear();
-
   Result<std::unique_ptr<dataplane::Netdev>> netdev = dataplane::Netdev::open();
   if (!netdev) return pass_on(std::move(netdev));
   base->netdev = std::move(*netdev);
@@ -39,14 +35,21 @@ Result<std::unique_ptr<Foundation>> Foundation::open(const config::Config& confi
 Result<> Foundation::open_disk(const config::Config& config) {
   const StateDirectory state{config.state};
   if (Result<> safe = check_state_directory(state); !safe) return safe;
-  Result<Lineage> opened =
-      open_lineage(state, config.mesh,
-                   [pin = &head_pin](const ledger::JournalStatus& status) { pin->after_flush(status); });
-  if (!opened) return pass_on(std::move(opened));
-  lineage = std::move(*opened);
   Result<wire::SecretKey> loaded = wire::SecretKey::load(state.node_key());
   if (!loaded) return pass_on(std::move(loaded));
   key.emplace(std::move(*loaded));
+  LineageOrder order;
+  order.state = state;
+  order.mesh = config.mesh;
+  order.key = key->public_key();
+  order.pins = pin_directory(config);
+  const Result<std::optional<std::string>> bundle = read_recovery_bundle(state);
+  if (!bundle) return tl::unexpected(bundle.error());
+  order.may_recover = bundle->has_value();
+  order.after_flush = [pin = &head_pin](const ledger::JournalStatus& status) { pin->after_flush(status); };
+  Result<Lineage> opened = open_lineage(std::move(order));
+  if (!opened) return pass_on(std::move(opened));
+  lineage = std::move(*opened);
   return {};
 }
 
@@ -76,11 +79,8 @@ Result<> Foundation::read_kernel() {
 }
 
 Result<> Foundation::compare() {
-  const Result<std::optional<dataplane::JournalPin>> pin = dataplane::read_journal_pin(*plane);
-  if (!pin) return tl::unexpected(pin.error());
-  const ledger::Journal& journal = *lineage.journal;
-  Result<> level = check_journal_pin(*pin, journal.status().journal, journal.recovery().head, lineage.hashes);
-  if (level) level = check_fences(kernel.fences, lineage.authority.fences);
+  if (lineage.went_back) return tl::unexpected<Error>(*lineage.went_back);
+  Result<> level = check_fences(kernel.fences, lineage.authority.fences);
   const std::optional<authority::Adopted>& adopted = lineage.authority.adopted;
   if (level)
     level = check_serial(kernel.serial, adopted ? std::optional<Serial>(adopted->serial) : std::nullopt);
@@ -88,11 +88,13 @@ Result<> Foundation::compare() {
 }
 
 Result<> Foundation::open_stream(const config::Config& config, const Clock& clock,
-                                 ledger::Continuity continuity) {
-  Result<ledger::Stream> opened = ledger::Stream::open(*lineage.journal, *key, clock, config.mesh,
-                                                       events_by(lineage, key->public_key()), continuity);
+                                 const ledger::Continuation& continuation) {
+  Result<ledger::Stream> opened =
+      ledger::Stream::open(*lineage.journal, *key, clock, config.mesh, lineage.history, continuation);
   if (!opened) return pass_on(std::move(opened));
   stream.emplace(std::move(*opened));
+  if (continuation.restrained || lineage.journal->recovery().needs_sync_round)
+    restraint = ledger::Restraint(restraint_words(lineage));
   return {};
 }
 
@@ -108,7 +110,7 @@ Result<> Foundation::recover(const config::Config& config, const Clock& clock, E
   Result<authority::Chain> chain =
       check_recovery(**bundle, *trusted, config.mesh, lineage.authority, kernel, clock.now_utc());
   if (!chain) return pass_on(std::move(chain));
-  if (Result<> opened = open_stream(config, clock, ledger::Continuity::lost); !opened) return opened;
+  if (Result<> opened = open_stream(config, clock, ledger::Continuation{}); !opened) return opened;
   Result<> recorded =
       record_recovery(*chain, kernel, config.mesh, *lineage.journal, *stream, lineage.authority);
   if (!recorded) return recorded;

@@ -15,6 +15,7 @@
 #include "dataplane/generations.h"
 #include "dataplane/netdev.h"
 #include "dataplane/plane.h"
+#include "ledger/restraint.h"
 #include "ledger/stream.h"
 #include "wire/sign.h"
 
@@ -46,6 +47,7 @@ class Foundation {
   bool recovered = false;  // by the recovery bundle
   std::optional<wire::SecretKey> key;
   std::optional<ledger::Stream> stream;
+  ledger::Restraint restraint;
   std::unique_ptr<dataplane::Netdev> netdev;
 
  private:
@@ -54,7 +56,7 @@ class Foundation {
   Result<> open_kernel(const config::Config& config);
   Result<> read_kernel();
   Result<> compare();
-  Result<> open_stream(const config::Config& config, const Clock& clock, ledger::Continuity continuity);
+  Result<> open_stream(const config::Config& config, const Clock& clock, const ledger::Continuation& continuation);
   Result<> recover(const config::Config& config, const Clock& clock, Error went_back);
 };
 

@@ -1,42 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/lineage.h"
 
+#include "agent/continuity.h"
 #include "agent/errors.h"
+#include "ledger/event_replay.h"
 
 namespace postern::agent {
+namespace {
 
-Result<Lineage> open_lineage(const StateDirectory& state, const std::string& mesh,
-                             std::function<void(const ledger::JournalStatus&)> after_flush) {
+Result<> take(Lineage& lineage, const std::string& mesh, const ledger::Record& record,
+              const ledger::Event& event) {
+  if (event.mesh != mesh) {
+    return fail(errc::foreign_mesh, "it is of mesh \"" + event.mesh + "\", the config says \"" + mesh +
+                                        "\"; set `state` to this mesh's own directory");
+  }
+  if (Result<> folded = ledger::apply_event(lineage.authority, event); !folded) return folded;
+  return lineage.history.add(event, record);
+}
+
+// Passes on what is not for a recovery bundle to make up for.
+Result<> bear(Result<> checked, const LineageOrder& order, Lineage& lineage) {
+  if (checked || !order.may_recover || checked.error().code != errc::disk_went_back) return checked;
+  lineage.went_back = std::move(checked).error();
+  return {};
+}
+
+// A repair has to know how much may have been acknowledged; nobody but the kernel can tell when the files
+// cannot.
+Error with_known_head(Error error, const std::filesystem::path& pins) {
+  if (error.code != ledger::errc::damage && error.code != ledger::errc::io) return error;
+  const Result<std::optional<dataplane::JournalPin>> pin = dataplane::peek_journal_pin(pins);
+  if (!pin || !*pin) return error;
+  const std::string head = std::to_string((*pin)->head.value);
+  error.context +=
+      "; the kernel was served from record " + head + ": add --known-head " + head + " to a repair";
+  return error;
+}
+
+}  // namespace
+
+Result<Lineage> open_lineage(LineageOrder order) {
   Lineage lineage;
+  lineage.history = ledger::StreamHistory(order.key);
+  std::optional<dataplane::JournalPin> pin;
   ledger::JournalOptions options;
-  options.directory = state.journal();
-  options.after_flush = std::move(after_flush);
-  const auto replay = [&](const ledger::Record& record) -> Result<> {
-    lineage.hashes.emplace(record.lseq, record.hash);
-    if (record.type != ledger::RecordType::event) return {};
-    const std::string where = "journal record " + std::to_string(record.lseq.value);
-    Result<ledger::Event> event = ledger::open_event(record.payload);
-    if (!event) return pass_on(std::move(event), where);
-    if (event->mesh != mesh) {
-      return fail(errc::foreign_mesh, where + " is of mesh \"" + event->mesh + "\", the config says \"" +
-                                          mesh + "\"; set `state` to this mesh's own directory");
-    }
-    if (Result<> folded = ledger::apply_event(lineage.authority, *event); !folded)
-      return pass_on(std::move(folded), where);
-    lineage.events.push_back(std::move(*event));
-    return {};
+  options.directory = order.state.journal();
+  options.mesh = order.mesh;
+  options.after_flush = std::move(order.after_flush);
+  options.before_change = [&](const ledger::JournalEnd& end) -> Result<ledger::Resumption> {
+    Result<std::optional<dataplane::JournalPin>> found = dataplane::peek_journal_pin(order.pins);
+    if (!found) return pass_on(std::move(found));
+    if (Result<> level = bear(check_journal_pin(*found, end), order, lineage); !level)
+      return pass_on(std::move(level));
+    pin = *found;
+    lineage.pinned = pin.has_value() && !lineage.went_back;
+    return ledger::Resumption::continued;
   };
-  Result<std::unique_ptr<ledger::Journal>> journal = ledger::Journal::open(options, replay);
-  if (!journal) return pass_on(std::move(journal));
+  ledger::EventReplay replay([&](const ledger::Record& record, const ledger::Event& event) -> Result<> {
+    Result<> taken = take(lineage, order.mesh, record, event);
+    return taken ? std::move(taken)
+                 : pass_on(std::move(taken), "journal record " + std::to_string(record.lseq.value));
+  });
+  Result<std::unique_ptr<ledger::Journal>> journal =
+      ledger::Journal::open(options, [&](const ledger::Record& record) -> Result<> {
+        Result<> same = bear(check_pinned_record(pin, record.lseq, record.hash), order, lineage);
+        if (!same) return same;
+        return replay.add(record);
+      });
+  if (!journal) return tl::unexpected(with_known_head(std::move(journal).error(), order.pins));
+  if (Result<> done = replay.finish(); !done) return pass_on(std::move(done));
   lineage.journal = std::move(*journal);
+  const ledger::RecoveryReport& recovery = lineage.journal->recovery();
+  if (Result<> whole = lineage.history.finish(recovery.base.get()); !whole) return pass_on(std::move(whole));
+  const Lseq opened_at = lineage.history.own() ? lineage.history.own()->opened_at : Lseq();
+  lineage.broken = ledger::why_broken(recovery.findings, recovery.gaps, opened_at);
   return lineage;
 }
 
-std::vector<ledger::Event> events_by(const Lineage& lineage, const wire::PublicKey& key) {
-  std::vector<ledger::Event> own;
-  for (const ledger::Event& event : lineage.events)
-    if (event.key == key) own.push_back(event);
-  return own;
+ledger::Continuation continuation_of(const Lineage& lineage) {
+  ledger::ContinuityEvidence evidence;
+  evidence.broken = !lineage.broken.empty();
+  evidence.pinned = lineage.pinned;
+  evidence.clean_stop = lineage.journal->recovery().clean_stop;
+  evidence.alone = true;  // gateways do not link yet, so nobody holds copies of this stream
+  return ledger::decide_continuation(evidence);
+}
+
+std::string restraint_words(const Lineage& lineage) {
+  if (lineage.went_back) return "the disk went back in time";
+  if (!lineage.broken.empty()) return lineage.broken;
+  const ledger::RecoveryReport& recovery = lineage.journal->recovery();
+  return recovery.gaps.empty() ? "an earlier start could not prove that nothing was forgotten"
+                               : "records of the journal are lost, and nobody has given them back yet";
 }
 
 }  // namespace postern::agent

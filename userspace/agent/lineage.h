@@ -2,34 +2,49 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "agent/state_directory.h"
-#include "core/bytes.h"
+#include "core/result.h"
+#include "dataplane/journal_pin.h"
 #include "ledger/authority_log.h"
-#include "ledger/event.h"
+#include "ledger/continuity.h"
 #include "ledger/journal.h"
+#include "ledger/stream_history.h"
+#include "wire/sign.h"
 
 namespace postern::agent {
 
-// The opened journal and what its events told.
+// The opened journal and what its records told.
 struct Lineage {
   std::unique_ptr<ledger::Journal> journal;
   ledger::AuthorityState authority;
-  std::vector<ledger::Event> events;
-  std::map<Lseq, Hash256> hashes;  // chain hashes of the replayed records
+  ledger::StreamHistory history{wire::PublicKey{}};
+  std::string broken;   // why the own stream must not be gone on with; "" when the journal knows of nothing
+  std::optional<Error> went_back;  // what told that the kernel was served from more than the disk knows
+  bool pinned = false;  // the kernel's pin was there, and is of a record of this journal
+};
+
+struct LineageOrder {
+  StateDirectory state;
+  std::string mesh;
+  wire::PublicKey key;         // the node's own
+  std::filesystem::path pins;  // of the data path that was served from this journal
+  // A recovery bundle lies at hand: a disk that went back is told in the lineage and not refused.
+  bool may_recover = false;
+  std::function<void(const ledger::JournalStatus&)> after_flush;
 };
 
 // Takes the journal's lock, then reads: no other agent can write from here on. Refuses the journal of another
-// mesh.
-Result<Lineage> open_lineage(const StateDirectory& state, const std::string& mesh,
-                             std::function<void(const ledger::JournalStatus&)> after_flush);
+// mesh, and one that the kernel's pin is ahead of, before a byte is changed.
+Result<Lineage> open_lineage(LineageOrder order);
 
-// The events that `key` wrote, in order.
-std::vector<ledger::Event> events_by(const Lineage& lineage, const wire::PublicKey& key);
+// Whether the own stream may be gone on with (SPEC 4.11).
+ledger::Continuation continuation_of(const Lineage& lineage);
+
+// Why this gateway may have forgotten something: neither spends nor claims before a sync round.
+std::string restraint_words(const Lineage& lineage);
 
 }  // namespace postern::agent

@@ -7,15 +7,18 @@
 #include <cerrno>
 
 #include "abi.h"
+#include "core/unique_fd.h"
 #include "dataplane/errors.h"
 #include "dataplane/kernel_error.h"
 
 namespace postern::dataplane {
 
-Result<std::optional<JournalPin>> read_journal_pin(const Plane& plane) {
+namespace {
+
+Result<std::optional<JournalPin>> read_row(int map_fd) {
   const __u32 zero = 0;
   pt_journal_head row{};
-  if (::bpf_map_lookup_elem(plane.map_fd("journal_head"), &zero, &row) != 0) {
+  if (::bpf_map_lookup_elem(map_fd, &zero, &row) != 0) {
     return kernel_error(errc::map, "cannot read table journal_head", errno);
   }
   JournalPin pin;
@@ -25,6 +28,20 @@ Result<std::optional<JournalPin>> read_journal_pin(const Plane& plane) {
   pin.head = Lseq(row.lseq);
   std::copy(std::begin(row.hash), std::end(row.hash), pin.hash.begin());
   return std::optional(pin);
+}
+
+}  // namespace
+
+Result<std::optional<JournalPin>> read_journal_pin(const Plane& plane) {
+  return read_row(plane.map_fd("journal_head"));
+}
+
+Result<std::optional<JournalPin>> peek_journal_pin(const std::filesystem::path& directory) {
+  const std::filesystem::path path = directory / ("v" + std::to_string(PT_ABI_VERSION) + "-journal_head");
+  const UniqueFd map(::bpf_obj_get(path.c_str()));
+  if (map) return read_row(map.get());
+  if (errno == ENOENT) return std::optional<JournalPin>();
+  return kernel_error(errc::pins, "cannot open the pin " + path.string(), errno);
 }
 
 Result<> write_journal_pin(const Plane& plane, const JournalPin& pin) {

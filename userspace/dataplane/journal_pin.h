@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <optional>
 
 #include "core/bytes.h"
@@ -17,6 +18,8 @@ struct JournalPin {
   Hash256 hash{};
 };
 Result<std::optional<JournalPin>> read_journal_pin(const Plane& plane);
+// The same from the pins in `directory`, before a plane is opened. None where this version has no pins.
+Result<std::optional<JournalPin>> peek_journal_pin(const std::filesystem::path& directory);
 Result<> write_journal_pin(const Plane& plane, const JournalPin& pin);
 
 }  // namespace postern::dataplane

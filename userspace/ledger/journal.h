@@ -68,11 +68,32 @@ struct JournalStatus {
   double flush_seconds = 0;  // sum, for the metric
 };
 
+// Where a whole journal ends.
+struct JournalEnd {
+  Id128 journal{};
+  Id128 machine{};  // that wrote its last segment
+  Lseq head;
+  Hash256 head_hash{};
+};
+
+// How a start goes on with a journal. Anything but `continued` becomes the class of an OPEN record: from
+// there on its stream must not be gone on with.
+enum class Resumption {
+  continued,
+  adopted,    // on another machine than the one that wrote it
+  went_back,  // though others were promised more than is in it
+};
+
 struct JournalOptions {
   std::filesystem::path directory;
   bool any_file_system = false;                       // tests only: allow those that SPEC 4.1 refuses
   std::optional<Id128> machine;                       // instead of /etc/machine-id
   std::uint64_t compaction_bytes = kCompactionBytes;  // from which on wants_compaction() is true
+  // Not empty: opening also claims this mesh's name in the network namespace (SPEC 4.2). For whoever writes.
+  std::string mesh;
+  // Asked under the lock, once the journal is known to be whole and before anything is changed; its failure
+  // is the opening's. Empty: continued.
+  std::function<Result<Resumption>(const JournalEnd&)> before_change;
   // Called with {journal, head, head hash} after each flush and before the acknowledgement (SPEC 4.7). May be
   // empty.
   std::function<void(const JournalStatus&)> after_flush;
@@ -127,6 +148,10 @@ class Journal {
 
   // Writes CLOSE. The journal accepts nothing afterwards.
   virtual Result<> close() = 0;
+
+  // Whether the journal's path still leads to what is locked; asked when idle. If not, nothing more is
+  // accepted: errc::poisoned.
+  virtual Result<> still_ours() = 0;
 
   virtual const RecoveryReport& recovery() const = 0;
   virtual JournalStatus status() const = 0;

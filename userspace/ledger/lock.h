@@ -28,7 +28,7 @@ class Lock {
   // Makes LOCK first unless it is there.
   static Result<Lock> take_or_make(Directory& directory);
 
-  // Fails when the journal's path leads to another LOCK now. Asked at open and at each roll.
+  // Fails when the journal's path leads to another LOCK now. Asked at open, at each roll, and when idle.
   Result<> still_named(const Directory& directory) const;
 
   // Writes "pid boot-id host" for the message that a contender prints. Best effort, overwritten in place.

@@ -25,10 +25,23 @@ std::size_t used_end_in_cache(const File& file, std::size_t from) {
   return from + used_end(tail, 0);
 }
 
+std::string_view class_name(const Classification& found, Resumption resumption) {
+  switch (resumption) {
+    case Resumption::continued:
+      break;
+    case Resumption::adopted:
+      return "adopted";
+    case Resumption::went_back:
+      return "went_back";
+  }
+  return condition_name(found.condition);
+}
+
 // Copies of the kept records and OPEN, as one batch. It is stamped with its own last lseq: nobody reads it
 // before the segment has its name, and by then it is flushed (rule 1). So the next start finds nothing
 // unproven in it.
-Bytes recovery_batch(const Classification& found, ChainHead& chain, std::uint64_t salt) {
+Bytes recovery_batch(const Classification& found, Resumption resumption, ChainHead& chain,
+                     std::uint64_t salt) {
   const Lseq first = chain.next;
   const Lseq last(first.value + found.unproven.size());
   Bytes batch;
@@ -36,7 +49,7 @@ Bytes recovery_batch(const Classification& found, ChainHead& chain, std::uint64_
     append_record(batch, chain, last, record.type, false, record.payload, salt);
   }
   append_record(batch, chain, last, RecordType::open, true,
-                open_payload(condition_name(found.condition), first, found.unproven.size()), salt);
+                open_payload(class_name(found, resumption), first, found.unproven.size()), salt);
   return batch;
 }
 
@@ -160,12 +173,14 @@ Result<> accept(const Examination& examined, const Directory& directory) {
   return fail(examined.unreadable ? errc::io : errc::damage, std::move(text));
 }
 
-Result<WritePosition> recover(Directory& directory, const Classification& found, const Id128& machine) {
+Result<WritePosition> recover(Directory& directory, const Classification& found, const Id128& machine,
+                              Resumption resumption) {
   Result<std::unique_ptr<File>> last =
       open_checked(directory, segment_name(found.last.number), Access::write);
   if (!last) return pass_on(std::move(last));
   const std::size_t end = used_end_in_cache(**last, found.sealed_end);
-  const bool settled = found.condition == Condition::clean && found.unproven.empty();
+  const bool settled =
+      resumption == Resumption::continued && found.condition == Condition::clean && found.unproven.empty();
   if (settled && end == found.end) return WritePosition{found.last, std::move(*last), found.end, found.chain};
   if (Result<> spare = ensure_spare(directory); !spare) return pass_on(std::move(spare), "recovery");
   WritePosition position;
@@ -178,7 +193,7 @@ Result<WritePosition> recover(Directory& directory, const Classification& found,
   position.segment.prev = position.chain.hash;
   position.segment.sealed_end = end;
   position.segment.machine = machine;
-  const Bytes batch = recovery_batch(found, position.chain, position.segment.salt);
+  const Bytes batch = recovery_batch(found, resumption, position.chain, position.segment.salt);
   if (batch.size() > kSegmentBytes - kFirstBatchOffset) {
     return fail(errc::damage,
                 directory.path() + ": " + std::to_string(found.unproven.size()) +

@@ -12,6 +12,7 @@
 #include "ledger/classify.h"
 #include "ledger/directory.h"
 #include "ledger/findings.h"
+#include "ledger/journal.h"
 
 namespace postern::ledger {
 
@@ -46,8 +47,9 @@ Result<> accept(const Examination& examined, const Directory& directory);
 std::string remedy(const Examination& examined);
 
 // Rule 7. `found` is clean, torn or suspect. Idempotent: killed at any point, the next attempt comes to the
-// same records.
-Result<WritePosition> recover(Directory& directory, const Classification& found, const Id128& machine);
+// same records. A resumption that is no continuation is recorded, also in a clean journal.
+Result<WritePosition> recover(Directory& directory, const Classification& found, const Id128& machine,
+                              Resumption resumption);
 
 std::uint64_t new_salt();
 

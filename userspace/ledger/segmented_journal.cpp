@@ -45,12 +45,17 @@ RecoveryReport report_of(const Examination& examined) {
 
 Result<> refuse_foreign(const Classification& found, const Id128& machine, const std::string& path) {
   if (found.last.machine == machine) return {};
-  return fail(errc::foreign_machine,
-              path + " was written on machine " + to_hex(found.last.machine) + ", this is " +
-                  to_hex(machine) +
-                  "; nothing was changed; two machines that go on with one "
-                  "journal fork its stream: start it where it comes from, or move it away and "
-                  "run `postern init`");
+  return fail(
+      errc::foreign_machine,
+      path + " was written on machine " + to_hex(found.last.machine) + ", this is " + to_hex(machine) +
+          "; nothing was changed; two machines that go on with one journal fork its stream: if the other "
+          "one will never serve from it again, run `postern journal adopt`");
+}
+
+Result<Resumption> ask(const JournalOptions& options, const Classification& found) {
+  if (!options.before_change) return Resumption::continued;
+  const Lseq head(found.chain.next.value - 1);
+  return options.before_change({found.last.journal, found.last.machine, head, found.chain.hash});
 }
 
 Result<> refuse_existing(const Directory& directory) {
@@ -141,6 +146,12 @@ Result<std::unique_ptr<Journal>> SegmentedJournal::open(
   // The lock before anything is read or changed (SPEC 4.2); names durable before they are believed (rule 4).
   Result<Lock> lock = Lock::take(*directory);
   if (!lock) return pass_on(std::move(lock));
+  std::optional<WriterSocket> writer_socket;
+  if (!options.mesh.empty()) {
+    Result<WriterSocket> held = WriterSocket::hold(options.mesh);
+    if (!held) return pass_on(std::move(held), directory->path());
+    writer_socket.emplace(std::move(*held));
+  }
   if (const Io<> synced = directory->sync(); !synced)
     return io_failure(synced.error(), "fsync of the directory");
   Result<Id128> machine = options.machine ? *options.machine : machine_id();
@@ -148,14 +159,19 @@ Result<std::unique_ptr<Journal>> SegmentedJournal::open(
   Result<Examination> found = examine(*directory, {});
   if (!found) return pass_on(std::move(found), directory->path());
   if (Result<> accepted = accept(*found, *directory); !accepted) return pass_on(std::move(accepted));
-  if (Result<> ours = refuse_foreign(found->found, *machine, directory->path()); !ours)
-    return pass_on(std::move(ours));
+  const Result<Resumption> resumption = ask(options, found->found);
+  if (!resumption) return tl::unexpected(resumption.error());
+  if (*resumption != Resumption::adopted) {
+    if (Result<> ours = refuse_foreign(found->found, *machine, directory->path()); !ours)
+      return pass_on(std::move(ours));
+  }
 
   // From here on the journal is ours to change.
   lock->name_holder();
   std::unique_ptr<SegmentedJournal> journal(
       new SegmentedJournal(std::move(directory), std::move(*lock), options, *machine));
-  Result<WritePosition> position = recover(*journal->directory_, found->found, *machine);
+  journal->writer_socket_ = std::move(writer_socket);
+  Result<WritePosition> position = recover(*journal->directory_, found->found, *machine, *resumption);
   if (!position) return pass_on(std::move(position));
   if (Result<> started = journal->start(*found, std::move(*position)); !started)
     return pass_on(std::move(started));
@@ -316,6 +332,13 @@ Result<Page> SegmentedJournal::read_page(const Cursor& from, const PageLimits& l
     Result<Page> page = ledger::read_page(*directory_, page_source(), from, limits);
     if (page || page.error().code != errc::absent || attempt == kAttempts) return page;
   }
+}
+
+Result<> SegmentedJournal::still_ours() {
+  if (Result<> good = writable(); !good) return good;
+  if (Result<> named = lock_.still_named(*directory_); !named)
+    return tl::unexpected<Error>(poison_.set(named.error().context));
+  return {};
 }
 
 JournalStatus SegmentedJournal::status() const {

@@ -18,6 +18,7 @@
 #include "ledger/poison.h"
 #include "ledger/recovery.h"
 #include "ledger/segment_writer.h"
+#include "ledger/writer_socket.h"
 
 namespace postern::ledger {
 
@@ -36,6 +37,7 @@ class SegmentedJournal final : public Journal {
   Result<Page> read_page(const Cursor& from, const PageLimits& limits) const override;
   Result<Lseq> settle(Lseq through) override;
   Result<> close() override;
+  Result<> still_ours() override;
   const RecoveryReport& recovery() const override { return report_; }
   JournalStatus status() const override;
   Result<> put_file(std::string_view name, std::string_view content) override;
@@ -65,6 +67,7 @@ class SegmentedJournal final : public Journal {
 
   std::unique_ptr<Directory> directory_;
   Lock lock_;
+  std::optional<WriterSocket> writer_socket_;
   std::function<void(const JournalStatus&)> after_flush_;
   const Id128 machine_;
   const std::uint64_t compaction_bytes_;

@@ -2,52 +2,40 @@
 #include "ledger/stream.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "wire/hash.h"
 
 namespace postern::ledger {
+namespace {
+
+wire::Json opened_after(const std::optional<StreamEnd>& predecessor) {
+  if (!predecessor)
+    return wire::Json::object({{"head", nullptr}, {"last_seq", nullptr}, {"predecessor", nullptr}});
+  return wire::Json::object({{"head", to_hex(predecessor->hash)},
+                             {"last_seq", static_cast<std::int64_t>(predecessor->seq.value)},
+                             {"predecessor", to_hex(predecessor->stream)}});
+}
+
+}  // namespace
 
 Stream::Stream(Journal& journal, const wire::SecretKey& key, const Clock& clock, std::string mesh)
     : journal_(&journal), key_(&key), clock_(&clock), mesh_(std::move(mesh)) {}
 
 Result<Stream> Stream::open(Journal& journal, const wire::SecretKey& key, const Clock& clock,
-                            std::string mesh, const std::vector<Event>& own, Continuity continuity) {
+                            std::string mesh, const StreamHistory& history,
+                            const Continuation& continuation) {
   Stream stream(journal, key, clock, std::move(mesh));
-  const Event* last = nullptr;
-  for (const Event& event : own) {
-    if (event.mesh != stream.mesh_) {
-      return fail(errc::event_invalid, "the journal holds events of mesh \"" + event.mesh +
-                                           "\", the config says \"" + stream.mesh_ +
-                                           "\"; one journal serves one mesh: correct the config");
-    }
-    // Events of others count too: what happens after they were seen is later than they are.
-    stream.lamport_ = std::max(stream.lamport_, event.lamport);
-    if (event.key != key.public_key()) continue;
-    const bool goes_on = last != nullptr && event.stream == last->stream && event.seq == last->seq.next();
-    if (!goes_on && event.seq != Seq(1)) {
-      return fail(errc::event_invalid, "own stream " + to_hex(event.stream) + " has a gap before seq " +
-                                           std::to_string(event.seq.value) +
-                                           "; this journal cannot be continued");
-    }
-    last = &event;
-  }
-  wire::Json predecessor = nullptr;
-  if (last != nullptr) {
-    // Ed25519 is deterministic: sealing it again gives the journaled bytes.
-    const Hash256 head = event_hash(seal_event(*last, key));
-    if (continuity == Continuity::proven) {
-      stream.id_ = last->stream;
-      stream.seq_ = last->seq;
-      stream.prev_ = head;
-      return stream;
-    }
-    predecessor = wire::Json::object({{"head", to_hex(head)},
-                                      {"seq", wire::Json::decimal(last->seq.value)},
-                                      {"stream", to_hex(last->stream)}});
+  stream.lamport_ = history.lamport();
+  const std::optional<StreamEnd>& own = history.own();
+  if (own && continuation.same_stream) {
+    stream.id_ = own->stream;
+    stream.seq_ = own->seq;
+    stream.prev_ = own->hash;
+    return stream;
   }
   stream.id_ = wire::random_id();
-  const std::vector<Draft> opened = {
-      {"StreamOpened", wire::Json::object({{"predecessor", std::move(predecessor)}})}};
+  const std::vector<Draft> opened = {{"StreamOpened", opened_after(own)}};
   if (Result<> written = stream.write(opened); !written) return pass_on(std::move(written));
   return stream;
 }

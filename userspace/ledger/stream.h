@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "core/clock.h"
+#include "ledger/continuity.h"
 #include "ledger/event.h"
 #include "ledger/journal.h"
+#include "ledger/stream_history.h"
 
 namespace postern::ledger {
 
@@ -18,17 +20,14 @@ struct Draft {
   wire::Json body;
 };
 
-// Whether the journal is known to hold all that this node ever told others or its kernel.
-enum class Continuity { proven, lost };
-
 class Stream {
  public:
-  // `journal`, `key` and `clock` must outlive this. `own` are this journal's events so far, in order. Opens a
-  // new stream (random id, StreamOpened as its first event) when there is none yet, or when continuity is
-  // lost: no (stream, seq) is ever used twice.
+  // `journal`, `key` and `clock` must outlive this. `history` has seen this journal's events. Goes on with
+  // the own stream if there is one and `continuation` allows it; else opens a new one (random id) with
+  // StreamOpened{predecessor, last_seq, head}, all null for the first ever.
   static Result<Stream> open(Journal& journal, const wire::SecretKey& key, const Clock& clock,
-                             std::string mesh, const std::vector<Event>& own,
-                             Continuity continuity = Continuity::proven);
+                             std::string mesh, const StreamHistory& history,
+                             const Continuation& continuation);
 
   // Durable on return; all drafts in one batch.
   Result<> write(std::span<const Draft> drafts);

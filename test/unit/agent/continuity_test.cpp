@@ -12,7 +12,7 @@ namespace {
 
 constexpr Id128 kOurs{1, 2, 3};
 constexpr Hash256 kHash{7};
-const std::map<Lseq, Hash256> kReplayed{{Lseq(1), Hash256{5}}, {Lseq(2), kHash}};
+const ledger::JournalEnd kEnd{kOurs, Id128{}, Lseq(2), kHash};
 
 dataplane::JournalPin pin(Id128 journal, std::uint64_t head, Hash256 hash) {
   return {journal, Lseq(head), hash};
@@ -21,19 +21,19 @@ dataplane::JournalPin pin(Id128 journal, std::uint64_t head, Hash256 hash) {
 }  // namespace
 
 TEST_CASE("a data path without a pin, or one that the journal is level with or ahead of, is taken over") {
-  CHECK(check_journal_pin(std::nullopt, kOurs, Lseq(2), kReplayed));
-  CHECK(check_journal_pin(pin(kOurs, 2, kHash), kOurs, Lseq(2), kReplayed));
-  CHECK(check_journal_pin(pin(kOurs, 1, Hash256{5}), kOurs, Lseq(2), kReplayed));
+  CHECK(check_journal_pin(std::nullopt, kEnd));
+  CHECK(check_journal_pin(pin(kOurs, 2, kHash), kEnd));
+  CHECK(check_journal_pin(pin(kOurs, 1, Hash256{5}), kEnd));
 }
 
 TEST_CASE("pins that belong to another journal are refused") {
-  const Result<> checked = check_journal_pin(pin(Id128{9}, 1, Hash256{5}), kOurs, Lseq(2), kReplayed);
+  const Result<> checked = check_journal_pin(pin(Id128{9}, 1, Hash256{5}), kEnd);
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == errc::foreign_pins);
 }
 
 TEST_CASE("a journal that is shorter than what the kernel was served from is not served") {
-  const Result<> checked = check_journal_pin(pin(kOurs, 3, kHash), kOurs, Lseq(2), kReplayed);
+  const Result<> checked = check_journal_pin(pin(kOurs, 3, kHash), kEnd);
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == errc::disk_went_back);
   CHECK(exit_code(checked.error().code.kind) == 5);
@@ -41,7 +41,18 @@ TEST_CASE("a journal that is shorter than what the kernel was served from is not
 }
 
 TEST_CASE("a journal with another record at the pinned place is not served") {
-  const Result<> checked = check_journal_pin(pin(kOurs, 2, Hash256{8}), kOurs, Lseq(2), kReplayed);
+  const Result<> checked = check_journal_pin(pin(kOurs, 2, Hash256{8}), kEnd);
+  REQUIRE_FALSE(checked);
+  CHECK(checked.error().code == errc::disk_went_back);
+}
+
+TEST_CASE("a journal that has another record where the pin points inside of it is not served") {
+  const auto inside = std::optional(pin(kOurs, 1, Hash256{5}));
+  CHECK(check_journal_pin(inside, kEnd));
+  CHECK(check_pinned_record(inside, Lseq(1), Hash256{5}));
+  CHECK(check_pinned_record(inside, Lseq(2), Hash256{6}));
+  CHECK(check_pinned_record(std::nullopt, Lseq(1), Hash256{6}));
+  const Result<> checked = check_pinned_record(inside, Lseq(1), Hash256{6});
   REQUIRE_FALSE(checked);
   CHECK(checked.error().code == errc::disk_went_back);
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 
+#include "core/file.h"
 #include "ledger/lock.h"
 #include "unit/ledger/scratch_journal.h"
 
@@ -56,6 +59,45 @@ TEST_CASE("nothing is listed, opened or read before the lock is held") {
     CHECK(recording->index_of(call) > locked);
   }
   CHECK(recording->index_of("sync") < recording->index_of("list"));
+}
+
+TEST_CASE("a program that was started while a journal was open does not keep it locked") {
+  ScratchJournal scratch;
+  Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(journal);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::execl("/bin/sleep", "sleep", "60", nullptr);
+    ::_exit(127);
+  }
+  REQUIRE(child > 0);
+  // The descriptors are closed by the exec, so wait for that.
+  const std::string program = "/proc/" + std::to_string(child) + "/comm";
+  for (Result<std::string> name = read_file(program, 64); name && !name->starts_with("sleep");)
+    name = read_file(program, 64);
+  journal->reset();
+  const Result<std::unique_ptr<Journal>> again = scratch.open();
+  CHECK_MESSAGE(again, (again ? "" : again.error().message()));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_CASE("a journal whose directory is replaced while it is idle accepts nothing more") {
+  ScratchJournal scratch;
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(journal);
+  CHECK((*journal)->still_ours());
+  std::filesystem::rename(scratch.path(), scratch.path().string() + ".away");
+  std::filesystem::copy(scratch.path().string() + ".away", scratch.path());
+  const Result<> ours = (*journal)->still_ours();
+  std::filesystem::remove_all(scratch.path().string() + ".away");
+  REQUIRE(!ours);
+  CHECK(ours.error().code == errc::poisoned);
+  CHECK((*journal)->status().poisoned);
+  const std::vector<std::string> batch = {"{}"};
+  const Result<Lseq> appended = (*journal)->append(batch);
+  REQUIRE(!appended);
+  CHECK(appended.error().code == errc::poisoned);
 }
 
 TEST_CASE("a LOCK that was replaced while it was being locked is refused") {

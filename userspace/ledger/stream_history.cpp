@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/stream_history.h"
+
+#include <algorithm>
+
+namespace postern::ledger {
+namespace {
+
+tl::unexpected<Error> gap_before(const Id128& stream, Seq seq) {
+  return fail(errc::event_invalid,
+              "own stream " + to_hex(stream) + " has a gap before seq " + std::to_string(seq.value) +
+                  "; this journal cannot be continued: `postern journal verify` tells what "
+                  "is missing");
+}
+
+}  // namespace
+
+Result<> StreamHistory::add(const Event& event, const Record& record) {
+  lamport_ = std::max(lamport_, event.lamport);
+  if (event.key != key_) return {};
+  if (event.seq == Seq(1)) {
+    const wire::Json* predecessor = event.body.find("predecessor");
+    const bool has_predecessor = predecessor != nullptr && !predecessor->is_null();
+    own_ = StreamEnd{event.stream, event.seq, event_hash(record.payload), record.lseq, has_predecessor};
+    from_base_ = record.from_base;
+    return {};
+  }
+  if (!own_ || event.stream != own_->stream) return gap_before(event.stream, event.seq);
+  if (!record.from_base && event.seq != own_->seq.next()) {
+    if (!from_base_) return gap_before(event.stream, event.seq);
+    seam_ = Seam{event.stream, event.seq, event.prev};
+  }
+  own_->seq = event.seq;
+  own_->hash = event_hash(record.payload);
+  from_base_ = record.from_base;
+  return {};
+}
+
+Result<> StreamHistory::finish(const Base* base) {
+  if (base == nullptr) return seam_ ? gap_before(seam_->stream, seam_->seq) : Result<>();
+  for (const auto& [stream, head] : base->state.streams)
+    lamport_ = std::max(lamport_, head.lamport);
+  if (seam_) {
+    const auto head = base->state.streams.find(seam_->stream);
+    const bool follows = head != base->state.streams.end() && head->second.seq.next() == seam_->seq &&
+                         head->second.hash == seam_->prev;
+    if (!follows) return gap_before(seam_->stream, seam_->seq);
+  }
+  if (!own_ || !from_base_) return {};
+  const auto head = base->state.streams.find(own_->stream);
+  if (head == base->state.streams.end() || head->second.seq < own_->seq) {
+    // A repair keeps events behind the ones that it lost. Their stream is not gone on with.
+    if (!base->state.gaps.empty()) return {};
+    return gap_before(own_->stream, own_->seq.next());
+  }
+  own_->seq = head->second.seq;
+  own_->hash = head->second.hash;
+  return {};
+}
+
+}  // namespace postern::ledger
