@@ -4,7 +4,9 @@
 #include <algorithm>
 
 #include "agent/authority_report.h"
+#include "agent/doctor_report.h"
 #include "agent/errors.h"
+#include "agent/journal_report.h"
 #include "agent/owners_report.h"
 #include "agent/peers_report.h"
 #include "agent/status_report.h"
@@ -47,8 +49,8 @@ Json counted(Json row, const pt_count& count) {
 }  // namespace
 
 bool changes_state(std::string_view command) {
-  static constexpr std::string_view kChanging[] = {"apply",  "confirm",  "recover",
-                                                   "reload", "rollback", "timestamp"};
+  static constexpr std::string_view kChanging[] = {
+      "apply", "confirm", "journal-compact", "recover", "reload", "rollback", "timestamp"};
   return std::find(std::begin(kChanging), std::end(kChanging), command) != std::end(kChanging);
 }
 
@@ -60,11 +62,15 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
   const std::string& command = request.command;
   if (command == "owners") return owners(request.arguments);
   if (command == "apply") return apply(request.arguments, body);
+  if (command == "journal-page")
+    return journal_page(*gateway_->foundation().lineage.journal, request.arguments);
   using Plain = std::pair<std::string_view, Result<Json> (*)(ControlCommands&, std::string_view)>;
   static constexpr Plain kPlain[] = {
       {"status", [](ControlCommands& self, std::string_view) { return self.status(); }},
       {"peers", [](ControlCommands& self, std::string_view) { return self.peers(); }},
       {"rules", [](ControlCommands& self, std::string_view) { return self.rules(); }},
+      {"doctor", [](ControlCommands& self, std::string_view) { return self.doctor(); }},
+      {"journal-compact", [](ControlCommands& self, std::string_view) { return self.gateway_->compact(); }},
       {"drops", [](ControlCommands& self, std::string_view) { return self.drops(); }},
       {"conflict",
        [](ControlCommands& self, std::string_view) -> Result<Json> {
@@ -81,7 +87,7 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
     if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
     return act(*this, body);
   }
-  std::string known = "apply, owners";
+  std::string known = "apply, journal-page, owners";
   for (const Plain& plain : kPlain)
     known.append(", ").append(plain.first);
   return fail(errc::control_unknown_command, "this agent (version " POSTERN_VERSION ") knows no command \"" +
@@ -91,6 +97,11 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
 Result<wire::Json> ControlCommands::status() {
   gateway_->look();
   return status_report(*gateway_, gateway_->health(), started_monotonic_ns_);
+}
+
+Result<wire::Json> ControlCommands::doctor() {
+  gateway_->look();
+  return doctor_report(*gateway_);
 }
 
 Result<wire::Json> ControlCommands::peers() const {

@@ -27,6 +27,7 @@ class ControlCommands {
 
  private:
   Result<wire::Json> status();
+  Result<wire::Json> doctor();
   Result<wire::Json> peers() const;
   Result<wire::Json> owners(const wire::Json& arguments) const;
   Result<wire::Json> drops() const;

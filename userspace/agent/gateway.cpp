@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "agent/errors.h"
+#include "agent/journal_report.h"
 #include "agent/reload_rules.h"
 #include "core/utc.h"
 
@@ -68,6 +69,8 @@ Result<> Gateway::bring_up() {
              ledger::recovery_class_name(recovery.found), recovery.clean_stop ? "a clean" : "no clean");
   if (!recovery.finding.empty()) log_->warn("journal: cut off: {}", recovery.finding);
   if (!recovery.base_trouble.empty()) log_->warn("journal: passed over: {}", recovery.base_trouble);
+  if (!base_->restraint.why().empty())
+    log_->warn("{}: this gateway neither claims nor spends before a sync round", base_->restraint.why());
   log_->info("data path: {}", base_->plane->taken_over() ? "taken over from its pins" : "loaded anew");
 
   Result<> configured = interfaces_.configure(config_.interfaces, config_file_.string());
@@ -211,6 +214,15 @@ Result<bool> Gateway::reload() {
   return changed;
 }
 
+Result<wire::Json> Gateway::compact() {
+  Result<wire::Json> report = compact_journal(*base_, *clock_);
+  if (report)
+    log_->info("journal: compacted: {}", wire::encode_canonical(*report));
+  else
+    log_->warn("journal: not compacted: {}", report.error().message());
+  return report;
+}
+
 void Gateway::links_changed(const std::vector<std::string>& names) {
   const std::vector<InterfaceState>& states = interfaces_.states();
   const bool ours = std::any_of(states.begin(), states.end(), [&](const InterfaceState& state) {
@@ -259,6 +271,8 @@ void Gateway::look() {
 
 void Gateway::check() {
   look();
+  // A failure poisons the journal, which health() reports.
+  [[maybe_unused]] const Result<> ours = base_->lineage.journal->still_ours();
   compact_when_due();
   if (!base_->lineage.authority.adopted || adoption_.is_in_force()) {
     checks_until_retry_ = kChecksBetweenRetries;

@@ -20,6 +20,7 @@
 #include "agent/standing.h"
 #include "config/config.h"
 #include "observe/health.h"
+#include "wire/json.h"
 
 namespace postern::agent {
 
@@ -39,6 +40,8 @@ class Gateway {
   Result<> see_timestamp(std::string_view file);
   // Reads the config again and attaches again what was taken off. A config that is refused changes nothing.
   Result<bool> reload();
+  // Replaces the journal's sealed segments by a base now.
+  Result<wire::Json> compact();
   // Links of these names may have changed.
   void links_changed(const std::vector<std::string>& names);
   // Each second: what the passing of time changes.

@@ -36,7 +36,7 @@ Json interfaces_json(const Interfaces& interfaces) {
   return list;
 }
 
-Json journal_json(const ledger::Journal& journal) {
+Json journal_json(const ledger::Journal& journal, const ledger::Restraint& restraint) {
   const ledger::JournalStatus status = journal.status();
   const ledger::RecoveryReport& recovery = journal.recovery();
   Json json = Json::object({{"id", to_hex(status.journal)},
@@ -45,9 +45,11 @@ Json journal_json(const ledger::Journal& journal) {
                             {"bytes", Json::decimal(status.bytes)},
                             {"poisoned", status.poisoned},
                             {"poison_reason", nullptr},
-                            {"recovery", ledger::recovery_class_name(recovery.found)},
+                            {"recovery", recovery_class_name(recovery.found)},
+                            {"restraint", nullptr},
                             {"clean_stop", recovery.clean_stop}});
   if (status.poisoned) json.set("poison_reason", status.poison_reason);
+  if (!restraint.why().empty()) json.set("restraint", restraint.why());
   return json;
 }
 
@@ -85,7 +87,7 @@ wire::Json status_report(const Gateway& gateway, const observe::Health& health,
        {"peers", number(served ? served->peers : 0)},
        {"prefixes", number(served ? served->prefixes : 0)},
        {"rules", number(served ? served->rules : 0)},
-       {"journal", journal_json(*gateway.foundation().lineage.journal)},
+       {"journal", journal_json(*gateway.foundation().lineage.journal, gateway.foundation().restraint)},
        {"adoption",
         Json::object({{"changed", swap.changed}, {"tables_written", names_array(swap.tables_written)}})},
        {"backstop", gateway.backstop_intact()}});

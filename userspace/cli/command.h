@@ -32,6 +32,7 @@ inline constexpr const char* set_up = "Set up a gateway";
 inline constexpr const char* authority = "State what the mesh allows";
 inline constexpr const char* look = "Look at the running gateway";
 inline constexpr const char* change = "Change the running gateway";
+inline constexpr const char* journal = "Look after the journal";
 inline constexpr const char* shell = "Shell";
 }  // namespace group
 
@@ -47,6 +48,7 @@ void add_authority_sign(CLI::App& authority, Command& chosen);
 void add_authority_rotate(CLI::App& authority, Command& chosen);
 void add_authority_timestamp(CLI::App& authority, Command& chosen);
 void add_authority_recover(CLI::App& authority, Command& chosen);
+void add_doctor(CLI::App& app, Command& chosen);
 void add_status(CLI::App& app, Command& chosen);
 void add_peers(CLI::App& app, Command& chosen);
 void add_owners(CLI::App& app, Command& chosen);
@@ -56,6 +58,7 @@ void add_apply(CLI::App& app, Command& chosen);
 void add_confirm(CLI::App& app, Command& chosen);
 void add_rollback(CLI::App& app, Command& chosen);
 void add_reload(CLI::App& app, Command& chosen);
+void add_journal(CLI::App& app, Command& chosen);
 void add_completion(CLI::App& app, Command& chosen);
 
 }  // namespace postern::cli

@@ -14,4 +14,7 @@ inline constexpr ErrorCode key_lost{"init.key_lost"};            // a journal wh
 inline constexpr ErrorCode tables_remain{"init.tables_remain"};  // the kernel serves a journal that is gone
 inline constexpr ErrorCode unsafe_state{"init.unsafe_state"};
 
+inline constexpr ErrorCode changed_meanwhile{"journal.changed_meanwhile"};
+inline constexpr ErrorCode nothing_to_adopt{"journal.nothing_to_adopt"};
+
 }  // namespace postern::cli::errc

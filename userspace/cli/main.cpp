@@ -76,6 +76,7 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_config(app, chosen);
   add_authority(app, chosen);
   add_status(app, chosen);
+  add_doctor(app, chosen);
   add_peers(app, chosen);
   add_owners(app, chosen);
   add_drops(app, chosen);
@@ -84,6 +85,7 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_confirm(app, chosen);
   add_rollback(app, chosen);
   add_reload(app, chosen);
+  add_journal(app, chosen);
   add_completion(app, chosen);
 }
 

@@ -22,6 +22,9 @@ inline constexpr ErrorCode poisoned{"journal.poisoned"};
 inline constexpr ErrorCode closed{"journal.closed"};
 inline constexpr ErrorCode file_name{"journal.file_name", ErrorKind::usage};
 inline constexpr ErrorCode record_too_large{"journal.record_too_large", ErrorKind::capacity};
+inline constexpr ErrorCode archive_invalid{"journal.archive_invalid", ErrorKind::authority};
+inline constexpr ErrorCode foreign_archive{"journal.foreign_archive",
+                                           ErrorKind::authority};  // another mesh's
 inline constexpr ErrorCode base_invalid{"journal.base_invalid"};
 inline constexpr ErrorCode gap_open{"journal.gap_open"};
 inline constexpr ErrorCode nothing_to_repair{"journal.nothing_to_repair"};

@@ -13,16 +13,6 @@ constexpr std::string_view kPrefix = "auth-";
 constexpr std::string_view kUnfinished = ".tmp";
 constexpr std::size_t kMaxNameBytes = 200;
 
-Result<> check_name(std::string_view name) {
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
-  });
-  if (plain && name.starts_with(kPrefix) && name.size() <= kMaxNameBytes) return {};
-  return fail(errc::file_name, "\"" + std::string(name) +
-                                   "\" is no name for a file beside the journal; expected \"" +
-                                   std::string(kPrefix) + "\" and then a-z, 0-9 and '-'");
-}
-
 Result<> write_unfinished(Directory& directory, const std::string& name, std::string_view content) {
   const Io<std::unique_ptr<File>> file = directory.open(name, Access::create);
   if (!file) return io_failure(file.error(), "creation of " + name);
@@ -36,8 +26,18 @@ Result<> write_unfinished(Directory& directory, const std::string& name, std::st
 
 }  // namespace
 
+Result<> check_side_file_name(std::string_view name) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  });
+  if (plain && name.starts_with(kPrefix) && name.size() <= kMaxNameBytes) return {};
+  return fail(errc::file_name, "\"" + std::string(name) +
+                                   "\" is no name for a file beside the journal; expected \"" +
+                                   std::string(kPrefix) + "\" and then a-z, 0-9 and '-'");
+}
+
 Result<> put_side_file(Directory& directory, std::string_view name, std::string_view content) {
-  if (Result<> good = check_name(name); !good) return good;
+  if (Result<> good = check_side_file_name(name); !good) return good;
   const std::string unfinished = std::string(name) + std::string(kUnfinished);
   (void)directory.unlink(unfinished);  // left by a killed attempt; usually absent
   if (Result<> written = write_unfinished(directory, unfinished, content); !written) {
@@ -55,7 +55,7 @@ Result<std::string> get_side_file(const Directory& directory, std::string_view n
                                   std::size_t limit_bytes) {
   const std::string_view finished =
       name.ends_with(kUnfinished) ? name.substr(0, name.size() - kUnfinished.size()) : name;
-  if (Result<> good = check_name(finished); !good) return pass_on(std::move(good));
+  if (Result<> good = check_side_file_name(finished); !good) return pass_on(std::move(good));
   Result<std::unique_ptr<File>> file = open_checked(directory, name, Access::read);
   if (!file) return pass_on(std::move(file));
   const Io<FileFacts> facts = (*file)->facts();
@@ -83,7 +83,7 @@ Result<std::vector<std::string>> list_side_files(const Directory& directory, std
 }
 
 Result<> remove_side_file(Directory& directory, std::string_view name) {
-  if (Result<> good = check_name(name); !good) return good;
+  if (Result<> good = check_side_file_name(name); !good) return good;
   const Io<> gone = directory.unlink(name);
   if (!gone && gone.error() != ENOENT) return io_failure(gone.error(), "removal of " + std::string(name));
   if (const Io<> synced = directory.sync(); !synced)

@@ -12,6 +12,8 @@
 
 namespace postern::ledger {
 
+// errc::file_name unless it is one that may be put here.
+Result<> check_side_file_name(std::string_view name);
 // Whole or not there, and durable on return. Replaces a file of that name.
 Result<> put_side_file(Directory& directory, std::string_view name, std::string_view content);
 // With ".tmp" after the name: what a killed attempt at writing that file has left.
