@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kRemedy =
     "the disk went back in time (an old backup or VM snapshot?); the kernel keeps its last generation. Bring "
     "back the newest copy of the state directory, or lay down the newest snapshot with `postern authority "
-    "recover --bundle FILE` and start posternd again; or take the data path down with `posternd --detach` (it "
+    "recover --bundle FILE` and start posternd again; or take the data path down with `posternd --detach` "
+    "(it "
     "journals the loss, so that nothing is promised twice), start, and apply the newest snapshot";
 
 }  // namespace

@@ -49,8 +49,8 @@ Json counted(Json row, const pt_count& count) {
 }  // namespace
 
 bool changes_state(std::string_view command) {
-  static constexpr std::string_view kChanging[] = {
-      "apply", "confirm", "journal-compact", "recover", "reload", "rollback", "timestamp"};
+  static constexpr std::string_view kChanging[] = {"apply",  "confirm",  "journal-compact", "recover",
+                                                   "reload", "rollback", "timestamp"};
   return std::find(std::begin(kChanging), std::end(kChanging), command) != std::end(kChanging);
 }
 

@@ -56,7 +56,8 @@ class Foundation {
   Result<> open_kernel(const config::Config& config);
   Result<> read_kernel();
   Result<> compare();
-  Result<> open_stream(const config::Config& config, const Clock& clock, const ledger::Continuation& continuation);
+  Result<> open_stream(const config::Config& config, const Clock& clock,
+                       const ledger::Continuation& continuation);
   Result<> recover(const config::Config& config, const Clock& clock, Error went_back);
 };
 

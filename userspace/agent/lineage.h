@@ -22,9 +22,9 @@ struct Lineage {
   std::unique_ptr<ledger::Journal> journal;
   ledger::AuthorityState authority;
   ledger::StreamHistory history{wire::PublicKey{}};
-  std::string broken;   // why the own stream must not be gone on with; "" when the journal knows of nothing
+  std::string broken;  // why the own stream must not be gone on with; "" when the journal knows of nothing
   std::optional<Error> went_back;  // what told that the kernel was served from more than the disk knows
-  bool pinned = false;  // the kernel's pin was there, and is of a record of this journal
+  bool pinned = false;             // the kernel's pin was there, and is of a record of this journal
 };
 
 struct LineageOrder {
@@ -41,7 +41,7 @@ struct LineageOrder {
 // mesh, and one that the kernel's pin is ahead of, before a byte is changed.
 Result<Lineage> open_lineage(LineageOrder order);
 
-// Whether the own stream may be gone on with (SPEC 4.11).
+// Whether the own stream may be gone on with (SPEC 4.12).
 ledger::Continuation continuation_of(const Lineage& lineage);
 
 // Why this gateway may have forgotten something: neither spends nor claims before a sync round.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// May a start go on with the stream that its journal holds (SPEC 4.11)? A stream's (stream, seq) is never
+// May a start go on with the stream that its journal holds (SPEC 4.12)? A stream's (stream, seq) is never
 // used twice: whoever cannot prove that nothing of it was forgotten opens a new one. Pure decisions over
 // evidence.
 #pragma once

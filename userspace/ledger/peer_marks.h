@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the peers' marks say of our own stream (SPEC 4.11): they remember it when our disk does not. A mark
+// What the peers' marks say of our own stream (SPEC 4.12): they remember it when our disk does not. A mark
 // counts only once the event that it names is at hand, signed by our own key; checking that is the caller's.
 #pragma once
 

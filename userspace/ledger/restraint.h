@@ -6,7 +6,7 @@
 
 namespace postern::ledger {
 
-// What a gateway must not do while it may have forgotten something (SPEC 4.11): spend from grants, and claim
+// What a gateway must not do while it may have forgotten something (SPEC 4.12): spend from grants, and claim
 // resources. Lives as long as the process; a restart decides anew.
 class Restraint {
  public:
