@@ -53,17 +53,17 @@ BPFFLAGS := -O2 -g -target bpf -mcpu=v3 -Ibpf -I/usr/include/$(shell uname -m)-l
 
 # ---- packet path ------------------------------------------------------------------------------------------------
 
-BPF_OBJECT := $(BUILD)/bpf/gateway.bpf.o
-SKELETON := $(BUILD)/gen/gateway.skel.h
+SKELETON := $(patsubst bpf/%.bpf.c,$(BUILD)/gen/%.skel.h,$(wildcard bpf/*.bpf.c))
 .PHONY: bpf
 bpf: $(SKELETON)
-$(BPF_OBJECT): bpf/gateway.bpf.c $(wildcard bpf/*.h) | $(DEPS)
+$(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) | $(DEPS)
 	@mkdir -p $(@D)
 	@echo "  BPF    $<"
 	@$(CLANG) $(BPFFLAGS) -c $< -o $@
-$(SKELETON): $(BPF_OBJECT)
+.PRECIOUS: $(BUILD)/bpf/%.bpf.o
+$(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	@mkdir -p $(@D)
-	@$(BPFTOOL) gen skeleton $< name gateway_bpf > $@
+	@$(BPFTOOL) gen skeleton $< name $*_bpf > $@
 
 # ---- agent and command-line tool --------------------------------------------------------------------------------
 

@@ -48,15 +48,16 @@
 /* How a packet ended. Every packet is counted under exactly one verdict; DROP and REFUSED further under one
  * reason.
  *        number, NAME,   label,    help */
-#define PT_VERDICTS(X)                                                                    \
-  X(0, DROP, "drop", "dropped, see drops_total for the reason")                           \
-  X(1, PASS, "pass", "handed to the host's own network stack")                            \
-  X(2, DECAPSULATED, "decapsulated", "taken out of a tunnel and sent into the site")      \
-  X(3, ENCAPSULATED, "encapsulated", "taken from the site and sent into a tunnel")        \
-  X(4, RELAYED, "relayed", "taken out of one peer's tunnel and sent into another's")      \
-  X(5, REPLIED, "replied", "an ARP, neighbour or echo request that the gateway answered") \
-  X(6, ROUTED, "routed", "forwarded from one local interface to another")                 \
-  X(7, REFUSED, "refused", "dropped, and its sender told so by ICMP, see drops_total for the reason")
+#define PT_VERDICTS(X)                                                                                \
+  X(0, DROP, "drop", "dropped, see drops_total for the reason")                                       \
+  X(1, PASS, "pass", "handed to the host's own network stack")                                        \
+  X(2, DECAPSULATED, "decapsulated", "taken out of a tunnel and sent into the site")                  \
+  X(3, ENCAPSULATED, "encapsulated", "taken from the site and sent into a tunnel")                    \
+  X(4, RELAYED, "relayed", "taken out of one peer's tunnel and sent into another's")                  \
+  X(5, REPLIED, "replied", "an ARP, neighbour or echo request that the gateway answered")             \
+  X(6, ROUTED, "routed", "forwarded from one local interface to another")                             \
+  X(7, REFUSED, "refused", "dropped, and its sender told so by ICMP, see drops_total for the reason") \
+  X(8, HANDED, "handed", "given to the host's stack through the host port: its own, or too hard for us")
 
 /* Why a packet was dropped. One line is one number for ever. The labels are the metric's `reason`. */
 #define PT_DROP_REASONS(X)                                                                                 \
@@ -171,12 +172,13 @@ struct pt_port_key {
   __u16 vlan;
   __u16 pad;
 };
+#define PT_PORT_HOST 1 /* the host's own stack sends by it (SPEC 1.15) */
 enum pt_role { PT_ROLE_UNDERLAY = 1, PT_ROLE_LOCAL = 2 };
 struct pt_port {
   __u32 vni;  /* segment of a local port; PT_VNI_ANY on the underlay */
   __u16 slot; /* index of its counters, below PT_MAX_PORTS; stable while the interface is configured */
   __u8 role;
-  __u8 pad;
+  __u8 flags;
   __u16 mtu; /* of the interface; 0: not known */
   __u8 mac[6];
 };
@@ -188,6 +190,9 @@ struct pt_segment {
   struct pt_address
       gateway4; /* our own addresses in it, all zero if none: ARP and ND are answered for these */
   struct pt_address gateway6;
+  __u32 host_port; /* ifindex of the host port, 0 if the segment has none */
+  __u8 host_mac[6];
+  __u8 pad2[6];
 };
 
 enum pt_peer_state { PT_PEER_ACTIVE = 0, PT_PEER_REVOKED = 1, PT_PEER_EXPIRED = 2 };
@@ -224,7 +229,7 @@ struct pt_endpoint {
   __u8 pad;
 };
 
-/* rates: peer id -> what it may send and be sent, each (SPEC 1.12). A chunk is what a CPU takes at once. */
+/* rates: peer id -> what it may send and be sent, each (SPEC 1.15). A chunk is what a CPU takes at once. */
 struct pt_allowance {
   __u64 chunk_ns; /* 0: no limit */
   __u64 burst_ns;
@@ -388,6 +393,17 @@ struct pt_peer_count {
   struct pt_count dropped; /* from the peer, after it was recognised */
 };
 
+/* losses: frames that were lost after the packet path let them go, per CPU (losses.bpf.c). */
+#define PT_LOSS_INTERFACES 512
+struct pt_loss_key {
+  __u32 namespace_inode; /* of the network namespace */
+  __u32 ifindex;
+};
+struct pt_losses {
+  __u64 redirect; /* arrived here, and the kernel could not redirect it */
+  __u64 transmit; /* redirected to here, and the driver did not take it */
+};
+
 /* peer_ids: first 16 bytes of BLAKE2b of the peer's name -> id; outlives the agent, so that counters keep
  * theirs. */
 struct pt_peer_name {
@@ -422,7 +438,7 @@ PT_ASSERT(sizeof(struct pt_gateway) == 112, "pt_gateway");
 PT_ASSERT(sizeof(struct pt_port_key) == 8, "pt_port_key");
 PT_ASSERT(sizeof(struct pt_port) == 16, "pt_port");
 PT_ASSERT(sizeof(struct pt_path_mtu) == 8, "pt_path_mtu");
-PT_ASSERT(sizeof(struct pt_segment) == 40, "pt_segment");
+PT_ASSERT(sizeof(struct pt_segment) == 56, "pt_segment");
 PT_ASSERT(sizeof(struct pt_peer) == 40, "pt_peer");
 PT_ASSERT(sizeof(struct pt_endpoint) == 80, "pt_endpoint");
 PT_ASSERT(sizeof(struct pt_owner_key4) == 12, "pt_owner_key4");

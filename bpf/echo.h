@@ -45,7 +45,7 @@ PT_STAGE int pt_turn_ipv6(struct xdp_md* ctx, const struct pt_flow* flow) {
   return pt_turn_icmp(icmp, PT_ECHO6_REPLY);
 }
 
-/* Turns an echo request round in place; anything else has no receiver here. */
+/* Turns an echo request round in place; anything else is not answered here. */
 PT_FUNCTION int pt_turn_echo(struct xdp_md* ctx, const struct pt_flow* flow) {
   if (!flow) return -PT_DROP_MALFORMED;
   const bool asked4 = flow->protocol == PT_PROTO_ICMP && flow->destination_port == PT_ECHO_REQUEST << 8;

@@ -8,6 +8,7 @@
 #define POSTERN_ENVELOPE_H
 
 #include "checksum.h"
+#include "hostport.h"
 #include "mtu.h"
 #include "route.h"
 #include "tunnel.h"
@@ -91,11 +92,15 @@ PT_STAGE int pt_tunnel_route(struct pt_packet* packet, __u32 id, const struct pt
   fib->dport = pt_port_of_tunnel(packet, endpoint);
   fib->tot_len = total;
   PT_TRY(pt_fib_of_tunnel(endpoint, tos, fib));
-  const int found = pt_route(packet, fib);
-  if (found != PT_GO_ON && found != -PT_DROP_TOO_BIG) return found;
+  packet->to_peer = true;
+  const int found = pt_unknown(pt_route(packet, fib));
+  const bool by_host = found == -PT_DROP_NEIGHBOUR_UNRESOLVED && pt_can_hand(packet);
+  if (found != PT_GO_ON && found != -PT_DROP_TOO_BIG && !by_host) return found;
+  if (by_host) PT_TRY(pt_fib_to_host(packet->segment, fib));
   const __u32 mtu = pt_within_path_mtu(id, fib->tot_len); /* where the lookup leaves the way's MTU */
   packet->mtu = mtu - overhead;
-  if (found != PT_GO_ON || total > mtu) return -PT_DROP_TOO_BIG;
+  packet->by_host = pt_unknown(by_host);
+  if (found == -PT_DROP_TOO_BIG || total > mtu) return -PT_DROP_TOO_BIG;
   return pt_egress(packet, fib->ifindex, PT_ROLE_UNDERLAY, PT_VNI_ANY);
 }
 
@@ -188,6 +193,8 @@ PT_STAGE int pt_tunnel_send(struct pt_packet* packet, const struct pt_endpoint* 
   pt_copy_mac(envelope.dmac, fib->dmac);
   pt_copy_mac(envelope.smac, fib->smac);
   PT_TRY(pt_put_on(packet->ctx, &envelope));
+  if (packet->by_host && packet->segment)
+    return pt_leave_by(egress_local, packet->segment->host_port, PT_VERDICT_HANDED);
   return pt_leave_by(egress_underlay, fib->ifindex, verdict);
 }
 

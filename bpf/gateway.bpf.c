@@ -55,7 +55,15 @@ PT_STAGE int pt_arrive(struct pt_packet* packet, __u8 role) {
   packet->vni = port->vni;
   packet->port_mtu = port->mtu;
   packet->for_port = pt_is_for_port(packet->ctx, port);
+  packet->from_host = port->flags & PT_PORT_HOST;
   return PT_GO_ON;
+}
+
+/* What could not be sent on is for the host's stack to send, or its sender is told. */
+PT_STAGE int pt_finish(struct pt_packet* packet, const struct pt_flow* flow, int end) {
+  end = pt_unknown(end);
+  end = pt_unknown(pt_hand_over(packet, flow, end));
+  return pt_complain(packet, packet->segment, flow, end);
 }
 
 /* The frame at the packet's start came out of an admitted peer's tunnel. */
@@ -83,8 +91,11 @@ PT_STAGE int pt_judge_inner(struct pt_packet* packet, const struct pt_segment* s
   PT_TRY(pt_permit(packet, flow, source, destination));
   PT_TRY(pt_meter_sender(packet));
   PT_TRY(pt_merge_ecn(packet->ctx, flow, packet->outer_tos));
-  if (pt_is_segment_address(segment, &flow->destination)) return pt_answer_echo(packet, flow);
-  return pt_complain(packet, segment, flow, pt_unknown(pt_steer(packet, segment, flow, destination)));
+  if (pt_is_segment_address(segment, &flow->destination)) {
+    const int answer = pt_answer_echo(packet, flow);
+    return answer == -PT_DROP_NO_FIB_ROUTE && pt_can_hand(packet) ? pt_hand(packet) : answer;
+  }
+  return pt_finish(packet, flow, pt_steer(packet, segment, flow, destination));
 }
 
 /* Before the first adoption no address is known to be ours, so the tunnel's port alone is closed. */
@@ -114,6 +125,7 @@ PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {
 
   PT_TRY(pt_tunnel_read(packet, link, outer, tunnel));
   PT_TRY(pt_admit(packet, outer, tunnel, &segment));
+  packet->segment = segment;
   packet->outer_tos = outer->tos;
   packet->tunnel_mtu =
       pt_within_path_mtu(packet->sender, packet->port_mtu) - pt_overhead(outer->family == PT_FAMILY_IPV6);
@@ -156,15 +168,19 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
   void* domains = pt_inner(segments, slot);
   if (!domains) return -PT_DROP_TABLE_MISSING;
   const struct pt_segment* segment = bpf_map_lookup_elem(domains, &packet->vni);
+  packet->segment = segment;
   if (pt_is_hosts(packet, segment, link, flow, source, destination)) return PT_VERDICT_PASS;
 
   if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
   if (!pt_is_owned(source) && !flow->error) return -PT_DROP_SOURCE_DENIED;
-  PT_TRY(pt_without_ports(flow, transport));
-  if (flow->neighbour) return -PT_DROP_NEIGHBOUR_REFUSED;
-  if (!flow->error) PT_TRY(pt_own_door(packet, flow, source));
-  PT_TRY(pt_permit(packet, flow, source, destination));
-  return pt_complain(packet, segment, flow, pt_unknown(pt_steer(packet, segment, flow, destination)));
+  /* The kernel cuts what was judged whole before, or by its first piece. */
+  if (flow->fragment != PT_FRAGMENT_LATER || !packet->from_host || !source || !destination) {
+    PT_TRY(pt_without_ports(flow, transport));
+    if (flow->neighbour) return -PT_DROP_NEIGHBOUR_REFUSED;
+    if (!flow->error) PT_TRY(pt_own_door(packet, flow, source));
+    PT_TRY(pt_permit(packet, flow, source, destination));
+  }
+  return pt_finish(packet, flow, pt_steer(packet, segment, flow, destination));
 }
 
 SEC("xdp.frags")

@@ -56,8 +56,8 @@ PT_FUNCTION int pt_geneve_options(struct xdp_md* ctx, __u32 offset, __u32 length
       if (size != sizeof(*fence) || fence->option.class_be) return -PT_DROP_BAD_TUNNEL;
       if (bpf_xdp_load_bytes(ctx, offset, fence, sizeof(*fence))) return -PT_DROP_MALFORMED;
     }
-    offset += size;
-    length -= size;
+    offset = pt_unknown(offset + size);
+    length = pt_unknown(length - size);
   }
   return length ? -PT_DROP_BAD_TUNNEL : PT_GO_ON;
 }

@@ -86,6 +86,7 @@ struct {
 struct pt_packet {
   struct xdp_md* ctx;
   struct pt_work* work;
+  const struct pt_segment* segment; /* NULL before it is known */
   struct pt_generation generation;
   __u32 length;     /* as it arrived */
   __u32 port_slot;  /* of its counters */
@@ -98,8 +99,11 @@ struct pt_packet {
   __u32 refused;    /* reason that the sender was told by ICMP, with PT_VERDICT_REFUSED */
   __u8 sender_kind;
   __u8 sender_flags;
-  bool fenced;   /* sent by a resource's holder, under this epoch */
-  bool for_port; /* the frame is addressed to the port's own MAC */
+  bool fenced;    /* sent by a resource's holder, under this epoch */
+  bool from_host; /* by the host port */
+  bool to_peer;   /* a tunnel is its way */
+  bool by_host;   /* of which the host's stack sends the packets on */
+  bool for_port;  /* the frame is addressed to the port's own MAC */
   __u8 outer_tos;
   __u8 answer_tos;
   __u32 fence_resource;

@@ -42,6 +42,16 @@ TEST_CASE("one interface of each role is enough, and names come in any order") {
   CHECK(intact({"postern-m-g", {"up0", "up1"}, {"a", "in0"}}));
 }
 
+TEST_CASE("with a host port the rules for it are there and are looked for") {
+  const FreshNetns netns;
+  const BackstopRules rules{"postern-m-g", {"up0"}, {"in0"}, {"pt0", "pt1"}, 4790};
+  install(rules);
+  CHECK(intact(rules));
+  CHECK_FALSE(intact({"postern-m-g", {"up0"}, {"in0"}, {"pt0"}, 4790}));
+  CHECK_FALSE(intact({"postern-m-g", {"up0"}, {"in0"}, {"pt0", "pt1"}, 4789}));
+  CHECK_FALSE(intact({"postern-m-g", {"up0"}, {"in0"}}));
+}
+
 TEST_CASE("a backstop for other interfaces is not intact") {
   const FreshNetns netns;
   install();

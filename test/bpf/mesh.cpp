@@ -186,8 +186,9 @@ dataplane::Tables mesh_tables() {
   add_port(tables, network.other_site, kOtherVni, 2, PT_ROLE_LOCAL, 1500);
   add_port(tables, network.jumbo_underlay, PT_VNI_ANY, 3, PT_ROLE_UNDERLAY, 9216);
   add_port(tables, network.jumbo_site, kVni, 4, PT_ROLE_LOCAL, 9216);
-  tables.segments.push_back({kVni, {0, {}, table_address(ip("10.1.0.1")), table_address(ip("fd01::1"))}});
-  tables.segments.push_back({kOtherVni, {1, {}, table_address(ip("10.9.0.1")), {}}});
+  tables.segments.push_back(
+      {kVni, {0, {}, table_address(ip("10.1.0.1")), table_address(ip("fd01::1")), 0, {}, {}}});
+  tables.segments.push_back({kOtherVni, {1, {}, table_address(ip("10.9.0.1")), {}, 0, {}, {}}});
   for (const Who who : kEverybody)
     add_peer(tables, who);
   const pt_owner site{PT_OWNER_LOCAL, 0, kSiteClass, 0};
@@ -198,6 +199,17 @@ dataplane::Tables mesh_tables() {
   add_policy(tables);
   sort_rows(tables);
   return tables;
+}
+
+void add_host_port(dataplane::Tables& tables) {
+  const Interface& port = Network::get().host_port;
+  add_port(tables, port, kVni, 5, PT_ROLE_LOCAL, 1430);
+  tables.ports.back().second.flags = PT_PORT_HOST;
+  for (auto& [vni, segment] : tables.segments) {
+    if (vni != kVni) continue;
+    segment.host_port = port.ifindex;
+    std::ranges::copy(port.mac.bytes, segment.host_mac);
+  }
 }
 
 pt_peer& peer_row(dataplane::Tables& tables, Who who) {

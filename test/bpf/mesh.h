@@ -48,6 +48,8 @@ IpAddress site_host();   // 10.1.0.10
 IpAddress site_host6();  // fd01::10
 
 dataplane::Tables mesh_tables();
+// Segment 100 gets the host port h0.
+void add_host_port(dataplane::Tables& tables);
 // Adds a row to owners4 or owners6, and under PT_VNI_ANY unless it is a default route.
 void add_owner(dataplane::Tables& tables, std::uint32_t vni, const IpPrefix& prefix, const pt_owner& owner);
 // A rule's rows: a port with a class of its own, and a pair of classes that may use it.

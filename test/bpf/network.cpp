@@ -56,6 +56,7 @@ std::string commands() {
   link("l1", "12");
   link("x0", "13");
   link("u9", "14");
+  link("h0", "16");
   link("l9", "15");
   for (const char* device : {"u9", "u9p", "l9", "l9p"})
     out += std::string("link set ") + device + " mtu 9216\n";
@@ -117,6 +118,7 @@ Network::Network() : host(testing::mac(kHostMac)), router(testing::mac(kRouterMa
   site = interface("l0", program.get(), "02:00:00:00:00:11");
   other_site = interface("l1", program.get(), "02:00:00:00:00:12");
   stray = interface("x0", program.get(), "02:00:00:00:00:13");
+  host_port = interface("h0", program.get(), "02:00:00:00:00:16");
   jumbo_underlay = interface("u9", program.get(), "02:00:00:00:00:14");
   jumbo_site = interface("l9", program.get(), "02:00:00:00:00:15");
 }

@@ -5,10 +5,13 @@
 // registered.
 //
 //   u0 192.0.2.1/24 2001:db8::1/64   neighbours .2 to .12 and ::e; .99 is not resolved; 203.0.113.0/24 is
-//   routed out of l1 l0 10.1.0.1/24 fd01::1/64   hosts 10.1.0.10, fd01::10; 10.1.0.99 and fd01::99 are not
-//   resolved l1 10.9.0.1/24      host 10.9.0.10 u9 198.18.0.1/24, MTU 9216, neighbour .15; l9 10.1.64.1/24,
-//   MTU 9216, host 10.1.64.10 routes into the site: 10.1.5.0/24 MTU 600 by l0; 10.1.7.0/24 by x0; 10.1.8.0/24
-//   by u0; 10.1.9.0/24 by l1; no others
+//   routed out of l1
+//   l0 10.1.0.1/24 fd01::1/64   hosts 10.1.0.10, fd01::10; 10.1.0.99 and fd01::99 are not resolved
+//   l1 10.9.0.1/24      host 10.9.0.10
+//   h0, without addresses: the far end of a host port
+//   u9 198.18.0.1/24, MTU 9216, neighbour .15; l9 10.1.64.1/24, MTU 9216, host 10.1.64.10
+//   routes into the site: 10.1.5.0/24 MTU 600 by l0; 10.1.7.0/24 by x0; 10.1.8.0/24 by u0; 10.1.9.0/24 by l1;
+//   no others
 #pragma once
 
 #include <cstdint>
@@ -31,6 +34,7 @@ class Network {
   Interface site;            // l0
   Interface other_site;      // l1
   Interface stray;           // x0
+  Interface host_port;       // h0
   Interface jumbo_underlay;  // u9
   Interface jumbo_site;      // l9
   MacAddress host;           // every neighbour on a site interface

@@ -12,7 +12,7 @@
 namespace postern::testing {
 namespace {
 
-constexpr std::uint32_t kSlotsInUse[] = {0, 1, 2, 3, 4, PT_PORT_SLOT_UNKNOWN};
+constexpr std::uint32_t kSlotsInUse[] = {0, 1, 2, 3, 4, 5, PT_PORT_SLOT_UNKNOWN};
 constexpr Who kCounted[] = {kAlpha, kBeta, kRevoked};
 
 template <class T>
@@ -119,7 +119,8 @@ std::vector<pt_count> read_counts(int map_fd, std::uint32_t rows) {
 TestGateway::TestGateway() : plane_(load()), generations_(need(dataplane::Generations::open(*plane_))) {
   const Network& network = Network::get();
   fill_devmap(plane_->map_fd("egress_underlay"), {network.underlay, network.jumbo_underlay});
-  fill_devmap(plane_->map_fd("egress_local"), {network.site, network.other_site, network.jumbo_site});
+  fill_devmap(plane_->map_fd("egress_local"),
+              {network.site, network.other_site, network.jumbo_site, network.host_port});
   const std::vector<pt_peer_count> zero(static_cast<std::size_t>(::libbpf_num_possible_cpus()));
   for (const std::uint32_t peer : kCounted)
     REQUIRE(::bpf_map_update_elem(plane_->map_fd("peer_counts"), &peer, zero.data(), BPF_ANY) == 0);

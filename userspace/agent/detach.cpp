@@ -13,6 +13,7 @@
 #include "agent/state_directory.h"
 #include "dataplane/attachments.h"
 #include "dataplane/generations.h"
+#include "dataplane/host_port.h"
 #include "dataplane/netdev.h"
 #include "dataplane/plane.h"
 #include "ledger/journal.h"
@@ -99,6 +100,8 @@ Result<> detach_data_path(const config::Config& config, spdlog::logger& log) {
     if (Result<> detached = dataplane::detach(**plane, ifindex); !detached)
       return pass_on(std::move(detached), "interface number " + std::to_string(ifindex.value));
   }
+  for (std::size_t number = 0; number < PT_MAX_SEGMENTS; ++number)
+    if (Result<> removed = dataplane::remove_host_port(number); !removed) return removed;
   plane->reset();
   if (Result<> unpinned = dataplane::Plane::unpin(pins); !unpinned) return unpinned;
   log.info(

@@ -15,14 +15,20 @@ namespace {
 
 constexpr unsigned kChecksBetweenRetries = 6;
 constexpr std::uint64_t kRollbackRetry_ns = 60'000'000'000;
+constexpr std::size_t kMostHostRoutes = 4096;
 
 PortSlots slots_in_kernel(const Foundation& base, const config::Config& config) {
   std::map<std::string, std::uint16_t> held;
-  for (const config::Interface& interface : config.interfaces) {
-    const Result<dataplane::Link> link = base.netdev->link(interface.name);
+  std::vector<std::string> names;
+  for (const config::Interface& interface : config.interfaces)
+    names.push_back(interface.name);
+  for (std::size_t number = 0; number < config.interfaces.size(); ++number)
+    names.push_back(dataplane::host_port_far_name(number));
+  for (const std::string& name : names) {
+    const Result<dataplane::Link> link = base.netdev->link(name);
     if (!link) continue;
     const auto slot = base.kernel_slots.find(link->ifindex);
-    if (slot != base.kernel_slots.end()) held.emplace(interface.name, slot->second);
+    if (slot != base.kernel_slots.end()) held.emplace(name, slot->second);
   }
   return PortSlots(std::move(held));
 }
@@ -75,7 +81,7 @@ Result<> Gateway::bring_up() {
 
   Result<> configured = interfaces_.configure(config_.interfaces, config_file_.string());
   if (!configured) return configured;
-  Result<> closed = install(interfaces_.backstop(config_.mesh, config_.gateway));
+  Result<> closed = install(interfaces_.backstop(config_));
   if (!closed) return closed;
   Result<> forwarding = dataplane::enable_forwarding();
   if (!forwarding) return forwarding;
@@ -83,6 +89,7 @@ Result<> Gateway::bring_up() {
   settle_authority();
   Result<bool> attached = interfaces_.attach(Which::all, config_.generic_xdp);
   if (!attached) return pass_on(std::move(attached));
+  watch_losses();
   for (const InterfaceState& state : interfaces_.states())
     log_->info("interface {}: {}, XDP {}", state.configured.name, role_text(state.configured.role),
                mode_text(state.mode));
@@ -167,6 +174,44 @@ void Gateway::note(const dataplane::SwapReport& swap) {
   last_swap_ = swap;
   if (const Result<> pruned = adoption_.prune(); !pruned)
     log_->warn("old snapshot files stay: {}", pruned.error().message());
+  route_host();
+}
+
+void Gateway::route_host() {
+  host_problem_.clear();
+  if (!adoption_.served()) return;
+  const auto& by_segment = adoption_.served()->host_routes;
+  for (const InterfaceState& state : interfaces_.states()) {
+    if (!state.host_port || !state.ifindex) continue;
+    const std::string& segment = state.configured.segment;
+    const auto found = by_segment.find(segment);
+    std::vector<dataplane::HostRoute> routes;
+    if (found != by_segment.end()) routes = found->second;
+    if (routes.size() > kMostHostRoutes) {
+      host_problem_ = "segment " + segment + " has " + std::to_string(routes.size()) +
+                      " prefixes, and the gateway routes its own traffic to " +
+                      std::to_string(kMostHostRoutes) +
+                      " at most: it cannot reach the mesh itself, forwarding is not touched";
+      routes.clear();
+    }
+    if (Result<> set = dataplane::set_host_routes(*state.host_port, routes, interfaces_.tunnel_mtu()); !set)
+      host_problem_ = "the gateway's own traffic: " + set.error().message();
+  }
+}
+
+void Gateway::watch_losses() {
+  losses_problem_.clear();
+  if (!losses_) {
+    Result<std::unique_ptr<dataplane::Losses>> opened = dataplane::Losses::open();
+    if (opened) losses_ = std::move(*opened);
+    if (!opened)
+      losses_problem_ = "frames lost after a redirect are not counted: " + opened.error().message();
+  }
+  std::vector<IfIndex> interfaces;
+  for (const InterfaceState& state : interfaces_.states())
+    if (state.ifindex) interfaces.push_back(*state.ifindex);
+  if (!losses_) return;
+  if (Result<> watched = losses_->watch(interfaces); !watched) losses_problem_ = watched.error().message();
 }
 
 void Gateway::redo_or_alarm(std::string_view why) {
@@ -188,8 +233,8 @@ Result<bool> Gateway::reload() {
     log_->error("reload refused, the old config stays in force: {}", configured.error().message());
     return pass_on(std::move(configured));
   }
-  const dataplane::BackstopRules before = interfaces_.backstop(config_.mesh, config_.gateway);
-  const dataplane::BackstopRules after = next.backstop(wanted->mesh, wanted->gateway);
+  const dataplane::BackstopRules before = interfaces_.backstop(config_);
+  const dataplane::BackstopRules after = next.backstop(*wanted);
   if (Result<> closed = install(both(before, after)); !closed) return pass_on(std::move(closed));
   Result<dataplane::SwapReport> swap = redo(*wanted, next);
   if (!swap) {
@@ -204,6 +249,8 @@ Result<bool> Gateway::reload() {
   if (Result<> detached = previous.detach_others(interfaces_); !detached && attached)
     attached = pass_on(std::move(detached));
   if (Result<> closed = install(after); !closed && attached) attached = pass_on(std::move(closed));
+  route_host();
+  watch_losses();
   check();
   if (!attached) {
     log_->error("reload: {}", attached.error().message());
@@ -233,6 +280,7 @@ void Gateway::links_changed(const std::vector<std::string>& names) {
     redo_or_alarm("interfaces changed");
     if (const Result<bool> attached = interfaces_.attach(Which::fresh, config_.generic_xdp); !attached)
       log_->error("attach: {}", attached.error().message());
+    watch_losses();
   }
   check();
 }
@@ -265,7 +313,7 @@ void Gateway::compact_when_due() {
 
 void Gateway::look() {
   interfaces_.check_attached();
-  const Result<bool> intact = dataplane::backstop_intact(interfaces_.backstop(config_.mesh, config_.gateway));
+  const Result<bool> intact = dataplane::backstop_intact(interfaces_.backstop(config_));
   backstop_intact_ = intact && *intact;
 }
 
@@ -309,6 +357,8 @@ observe::Health Gateway::health() const {
         "the nftables backstop is gone or was changed: without XDP this gateway would forward; "
         "`postern reload` brings it back");
   }
+  if (!losses_problem_.empty()) health.problems.push_back(losses_problem_);
+  if (!host_problem_.empty()) health.problems.push_back(host_problem_);
   for (const std::string& unreachable : neighbours_.unreachable())
     health.problems.push_back(unreachable);
   health.ready = adoption_.is_in_force() && interfaces_.all_attached() && !journal.poisoned;

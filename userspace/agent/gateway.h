@@ -19,6 +19,7 @@
 #include "agent/source_status.h"
 #include "agent/standing.h"
 #include "config/config.h"
+#include "dataplane/losses.h"
 #include "observe/health.h"
 #include "wire/json.h"
 
@@ -65,6 +66,8 @@ class Gateway {
   const Adoption& adoption() const { return adoption_; }
   dataplane::Netdev& netdev() { return *base_->netdev; }
   Neighbours& neighbours() { return neighbours_; }
+  // Null when the kernel cannot tell of lost frames; then health() says so.
+  const dataplane::Losses* losses() const { return losses_.get(); }
   bool backstop_intact() const { return backstop_intact_; }
   Standing standing() const;
   // What the last start, apply, reload or link change did to the kernel's tables.
@@ -78,6 +81,8 @@ class Gateway {
   void redo_or_alarm(std::string_view why);
   void compact_when_due();
   void note(const dataplane::SwapReport& swap);
+  void route_host();
+  void watch_losses();
   Result<> install(const dataplane::BackstopRules& rules);
   void settle_authority();
   void add_authority_problems(std::vector<std::string>& problems) const;
@@ -95,6 +100,9 @@ class Gateway {
   SourceStatus source_;
   dataplane::SwapReport last_swap_;
   bool backstop_intact_ = false;
+  std::unique_ptr<dataplane::Losses> losses_;
+  std::string losses_problem_;  // why lost frames are not counted
+  std::string host_problem_;    // why the gateway itself cannot reach the mesh
   unsigned checks_until_retry_ = 0;
   std::uint64_t next_rollback_try_ns_ = 0;
 };

@@ -2,7 +2,10 @@
 #include "agent/interfaces.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
+
+#include "dataplane/host_port.h"
 
 namespace postern::agent {
 namespace {
@@ -14,8 +17,13 @@ dataplane::SitePort site_port(const InterfaceState& state) {
           state.configured.segment,
           state.slot,
           state.mac,
-          state.mtu};
+          state.mtu,
+          state.host_port.has_value()};
 }
+
+constexpr std::uint32_t kLeastMtu = 1500;
+constexpr std::uint32_t kMostMtu = 65535;
+constexpr std::uint32_t kTunnelBytes = 70;  // over IPv6
 
 bool has_ifindex(const std::vector<InterfaceState>& states, IfIndex ifindex) {
   return std::any_of(states.begin(), states.end(),
@@ -45,12 +53,15 @@ std::string_view mode_text(dataplane::XdpMode mode) {
 }
 
 Result<> Interfaces::configure(const std::vector<config::Interface>& wanted, const std::string& origin) {
+  const Result<std::vector<config::Interface>> all = with_host_ports(wanted);
+  if (!all) return fail(all.error().code, origin + ": " + all.error().context);
   std::vector<std::string> names;
-  for (const config::Interface& interface : wanted)
+  for (const config::Interface& interface : *all)
     names.push_back(interface.name);
   if (Result<> assigned = slots_.assign(names); !assigned) return assigned;
   std::vector<InterfaceState> found;
-  for (const config::Interface& interface : wanted) {
+  for (std::size_t i = 0; i < all->size(); ++i) {
+    const config::Interface& interface = (*all)[i];
     InterfaceState state;
     const auto known = std::find_if(states_.begin(), states_.end(), [&](const InterfaceState& before) {
       return before.configured.name == interface.name;
@@ -58,12 +69,30 @@ Result<> Interfaces::configure(const std::vector<config::Interface>& wanted, con
     if (known != states_.end()) state = *known;
     state.configured = interface;
     state.slot = slots_.of(interface.name);
+    if (i >= wanted.size()) state.host_port = i - wanted.size();
     if (Result<> there = find(state); !there)
       return pass_on(std::move(there), origin + ":" + std::to_string(interface.line));
     found.push_back(std::move(state));
   }
   states_ = std::move(found);
   return {};
+}
+
+// Whatever another interface brings must fit into a host port.
+Result<std::vector<config::Interface>> Interfaces::with_host_ports(
+    const std::vector<config::Interface>& wanted) {
+  std::vector<config::Interface> all = wanted;
+  std::uint32_t mtu = kLeastMtu;
+  for (const config::Interface& interface : wanted)
+    if (const Result<dataplane::Link> link = netdev_->link(interface.name)) mtu = std::max(mtu, link->mtu);
+  std::set<std::string> segments;
+  for (const config::Interface& interface : wanted) {
+    if (interface.role != config::Role::local || !segments.insert(interface.segment).second) continue;
+    const std::size_t number = segments.size() - 1;
+    if (Result<> made = dataplane::make_host_port(number, mtu); !made) return pass_on(std::move(made));
+    all.push_back({dataplane::host_port_far_name(number), config::Role::local, interface.segment, 0});
+  }
+  return all;
 }
 
 Result<> Interfaces::find(InterfaceState& state) {
@@ -152,6 +181,9 @@ Result<> Interfaces::detach_others(const Interfaces& kept) const {
     if (!state.ifindex || has_ifindex(kept.states_, *state.ifindex)) continue;
     if (Result<> detached = dataplane::detach(*plane_, *state.ifindex); !detached && outcome)
       outcome = pass_on(std::move(detached), "interface " + state.configured.name);
+    if (!state.host_port) continue;
+    if (Result<> removed = dataplane::remove_host_port(*state.host_port); !removed && outcome)
+      outcome = pass_on(std::move(removed));
   }
   return outcome;
 }
@@ -163,10 +195,22 @@ std::vector<dataplane::SitePort> Interfaces::ports() const {
   return ports;
 }
 
-dataplane::BackstopRules Interfaces::backstop(const std::string& mesh, const std::string& gateway) const {
+std::uint32_t Interfaces::tunnel_mtu() const {
+  std::uint32_t mtu = kMostMtu;
+  for (const InterfaceState& state : states_)
+    if (state.ifindex && state.configured.role == config::Role::underlay) mtu = std::min(mtu, state.mtu);
+  return mtu - kTunnelBytes;
+}
+
+dataplane::BackstopRules Interfaces::backstop(const config::Config& config) const {
   dataplane::BackstopRules rules;
-  rules.table = backstop_table(mesh, gateway);
+  rules.table = backstop_table(config.mesh, config.gateway);
+  rules.tunnel_port = config.tunnel_port;
   for (const InterfaceState& state : states_) {
+    if (state.host_port) {
+      rules.host.push_back(dataplane::host_port_name(*state.host_port));
+      continue;
+    }
     (state.configured.role == config::Role::underlay ? rules.underlay : rules.local)
         .push_back(state.configured.name);
   }

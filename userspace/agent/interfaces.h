@@ -25,8 +25,9 @@ struct InterfaceState {
   MacAddress mac;
   bool up = false;
   dataplane::XdpMode mode = dataplane::XdpMode::none;
-  bool fresh = true;    // found, or found to be another one, since the last attach()
-  std::string problem;  // "" when all is well
+  bool fresh = true;                     // found, or found to be another one, since the last attach()
+  std::string problem;                   // "" when all is well
+  std::optional<std::size_t> host_port;  // this is the far end of that one; the config does not name it
 };
 
 enum class Which { all, fresh };
@@ -37,8 +38,8 @@ class Interfaces {
   Interfaces(const dataplane::Plane& plane, dataplane::Netdev& netdev, PortSlots slots)
       : plane_(&plane), netdev_(&netdev), slots_(std::move(slots)) {}
 
-  // Takes over these interfaces; each must exist and be of a kind that can serve. `origin` is the config
-  // file's name.
+  // Takes over these interfaces; each must exist and be of a kind that can serve. Makes a host port for each
+  // segment that has a local one. `origin` is the config file's name.
   Result<> configure(const std::vector<config::Interface>& wanted, const std::string& origin);
 
   // Looks again. An interface that went away is a problem, not an error. True when one came, went, came
@@ -53,16 +54,19 @@ class Interfaces {
   // Asks the kernel which program runs. Never attaches: that is for the operator to order.
   void check_attached();
 
-  // Takes our programs off the interfaces that `kept` does not have.
+  // Takes our programs off the interfaces that `kept` does not have, and its host ports away.
   Result<> detach_others(const Interfaces& kept) const;
 
   std::vector<dataplane::SitePort> ports() const;
-  dataplane::BackstopRules backstop(const std::string& mesh, const std::string& gateway) const;
+  // The largest packet that fits a tunnel, over IPv6 too, by the narrowest underlay interface.
+  std::uint32_t tunnel_mtu() const;
+  dataplane::BackstopRules backstop(const config::Config& config) const;
   bool all_attached() const;
   const std::vector<InterfaceState>& states() const { return states_; }
 
  private:
   Result<> find(InterfaceState& state);
+  Result<std::vector<config::Interface>> with_host_ports(const std::vector<config::Interface>& wanted);
   void judge(InterfaceState& state);
 
   const dataplane::Plane* plane_;

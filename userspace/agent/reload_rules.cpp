@@ -35,6 +35,8 @@ dataplane::BackstopRules both(const dataplane::BackstopRules& before, const data
   dataplane::BackstopRules rules = before;
   add_missing(rules.underlay, after.underlay);
   add_missing(rules.local, after.local);
+  add_missing(rules.host, after.host);
+  rules.tunnel_port = after.tunnel_port;
   return rules;
 }
 

@@ -59,6 +59,7 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled&& com
   served.remotes = active_remotes(compiled.tables);
   served.legend = std::move(compiled.legend);
   served.judged_at = judged_at;
+  served.host_routes = std::move(compiled.host_routes);
   served.changes_at = compiled.changes_at;
   return served;
 }

@@ -32,8 +32,9 @@ struct Served {
   std::vector<observe::TableObservation> tables;
 
   dataplane::Legend legend;
-  std::vector<IpAddress> remotes;  // tunnel addresses of active peers
-  UtcSeconds judged_at;            // the time by which validity was judged
+  std::map<std::string, std::vector<dataplane::HostRoute>> host_routes;  // by segment
+  std::vector<IpAddress> remotes;                                        // tunnel addresses of active peers
+  UtcSeconds judged_at;  // the time by which validity was judged
   std::optional<UtcSeconds> changes_at;
 };
 

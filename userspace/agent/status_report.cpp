@@ -97,15 +97,15 @@ observe::Observation observation(const Gateway& gateway) {
   const Foundation& base = gateway.foundation();
   observe::Observation seen;
   for (const InterfaceState& state : gateway.interfaces().states()) {
-    observe::InterfaceObservation interface {
-      state.configured.name, state.mode, {}
-    };
+    observe::InterfaceObservation interface { state.configured.name, state.mode, {}, std::nullopt };
     if (const auto verdicts = dataplane::read_verdicts(*base.plane, state.slot))
       interface.verdicts = *verdicts;
+    if (gateway.losses() != nullptr && state.ifindex) interface.lost = gateway.losses()->read(*state.ifindex);
     seen.interfaces.push_back(std::move(interface));
   }
   if (const auto verdicts = dataplane::read_verdicts(*base.plane, PT_PORT_SLOT_UNKNOWN))
-    seen.interfaces.push_back({std::string(dataplane::kUnknownInterface), std::nullopt, *verdicts});
+    seen.interfaces.push_back(
+        {std::string(dataplane::kUnknownInterface), std::nullopt, *verdicts, std::nullopt});
   if (const auto drops = dataplane::read_drops(*base.plane)) seen.drops = *drops;
   if (const auto incidents = dataplane::read_incidents(*base.plane)) seen.incidents = *incidents;
 

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string_view>
 
+#include "abi.h"
+
 namespace postern::dataplane {
 namespace {
 
@@ -36,8 +38,9 @@ Result<> check_name(std::string_view name) {
 
 Result<> check_names(const BackstopRules& rules) {
   if (Result<> checked = check_name(rules.table); !checked) return checked;
-  for (const Names* names : {&rules.underlay, &rules.local}) {
-    if (names->empty()) return fail(errc::backstop, "the backstop needs an interface of each role");
+  for (const Names* names : {&rules.underlay, &rules.local, &rules.host}) {
+    if (names->empty() && names != &rules.host)
+      return fail(errc::backstop, "the backstop needs an interface of each role");
     for (const std::string& name : *names) {
       if (Result<> checked = check_name(name); !checked) return checked;
     }
@@ -52,16 +55,33 @@ std::string set_of(const Names& names) {
   return out + " }";
 }
 
+// As nftables lists them.
+std::string tunnel_ports(const BackstopRules& rules) {
+  const std::uint16_t low = std::min<std::uint16_t>(rules.tunnel_port, PT_GENEVE_PORT);
+  const std::uint16_t high = std::max<std::uint16_t>(rules.tunnel_port, PT_GENEVE_PORT);
+  return low == high ? std::to_string(low) : "{ " + std::to_string(low) + ", " + std::to_string(high) + " }";
+}
+
 std::string script_for(const BackstopRules& rules) {
   const std::string table = "table inet " + rules.table;
   const auto drop = [](const Names& from, const Names& to) {
     return "    iifname " + set_of(from) + " oifname " + set_of(to) + " counter drop\n";
   };
+  // From a host port come packets that the packet path has judged: into the site, and tunnel packets of ours.
+  const auto drop_but = [&rules](const std::string& match) {
+    return "    iifname " + set_of(rules.host) + " oifname " + set_of(rules.underlay) + " " + match +
+           " counter drop\n";
+  };
+  std::string host;
+  if (!rules.host.empty()) {
+    host = drop(rules.underlay, rules.host) + drop(rules.local, rules.host) +
+           drop_but("udp dport != " + tunnel_ports(rules)) + drop_but("meta l4proto != udp");
+  }
   // Made, deleted and made again in one transaction: a table that is not there cannot be deleted.
   return table + "\ndelete " + table + "\n" + table +
          " {\n  chain forward {\n    type filter hook forward priority filter; policy accept;\n" +
          drop(rules.underlay, rules.local) + drop(rules.local, rules.underlay) +
-         drop(rules.underlay, rules.underlay) + "  }\n}\n";
+         drop(rules.underlay, rules.underlay) + host + "  }\n}\n";
 }
 
 Names sorted(Names names) {
@@ -89,6 +109,21 @@ bool is_drop(std::string_view line, const Names& from, const Names& to) {
     return false;
   return line.find("!=") == std::string_view::npos && quoted_in(line.substr(0, middle)) == sorted(from) &&
          quoted_in(line.substr(middle)) == sorted(to);
+}
+
+// The same with one more condition between the sets and the end.
+bool is_drop_but(std::string_view line, const Names& from, const Names& to, const std::string& match) {
+  const std::string end = " " + match + " counter drop";
+  if (!line.ends_with(end)) return false;
+  return is_drop(std::string(line.substr(0, line.size() - end.size())) + " counter drop", from, to);
+}
+
+bool host_rules_intact(const std::vector<std::string>& lines, const BackstopRules& rules) {
+  if (rules.host.empty()) return lines.size() == 8;
+  return lines.size() == 12 && is_drop(lines[6], rules.underlay, rules.host) &&
+         is_drop(lines[7], rules.local, rules.host) &&
+         is_drop_but(lines[8], rules.host, rules.underlay, "udp dport != " + tunnel_ports(rules)) &&
+         is_drop_but(lines[9], rules.host, rules.underlay, "meta l4proto != udp");
 }
 
 std::vector<std::string> lines_of(std::string_view text) {
@@ -127,11 +162,11 @@ Result<bool> backstop_intact(const BackstopRules& rules) {
   if (::nft_run_cmd_from_buffer(context->get(), ("list table inet " + rules.table).c_str()) != 0)
     return false;
   const std::vector<std::string> lines = lines_of(::nft_ctx_get_output_buffer(context->get()));
-  return lines.size() == 8 && lines[0] == "table inet " + rules.table + " {" &&
+  return lines.size() >= 8 && lines[0] == "table inet " + rules.table + " {" &&
          lines[1] == "chain forward {" &&
          lines[2] == "type filter hook forward priority filter; policy accept;" &&
          is_drop(lines[3], rules.underlay, rules.local) && is_drop(lines[4], rules.local, rules.underlay) &&
-         is_drop(lines[5], rules.underlay, rules.underlay);
+         is_drop(lines[5], rules.underlay, rules.underlay) && host_rules_intact(lines, rules);
 }
 
 }  // namespace postern::dataplane

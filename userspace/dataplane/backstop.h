@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The nftables table that keeps the gateway closed whenever XDP does not run (SPEC 1.11): the kernel forwards
-// nothing between mesh-side and site-side interfaces. Installed before interfaces serve; stays when the agent
-// stops.
+// nothing between mesh-side and site-side interfaces but what the packet path hands to it by a host port.
+// Installed before interfaces serve; stays when the agent stops.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct BackstopRules {
   std::string table;                  // "postern-MESH-GATEWAY"
   std::vector<std::string> underlay;  // interface names
   std::vector<std::string> local;
+  std::vector<std::string> host = {};  // the kernel's ends of host ports
+  std::uint16_t tunnel_port = 4789;    // this and Geneve's are all that the host may forward to the underlay
 };
 
 // Replaces the table in one transaction: there is no moment without it.

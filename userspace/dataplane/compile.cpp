@@ -46,7 +46,8 @@ Result<pt_gateway> gateway_row(const authority::Snapshot& snapshot, const author
   return row;
 }
 
-Result<> compile_segments(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables) {
+Result<> compile_segments(const authority::Snapshot& snapshot, const SnapshotIndex& index, const Site& site,
+                          Tables& tables) {
   std::vector<pt_segment> by_index(snapshot.segments.size());
   for (std::size_t i = 0; i < by_index.size(); ++i)
     by_index[i].index = static_cast<__u32>(i);
@@ -61,6 +62,13 @@ Result<> compile_segments(const authority::Snapshot& snapshot, const SnapshotInd
       return fail(errc::ambiguous, where + " has two addresses of one family in segment " + own.segment);
     }
     place = to_abi(own.address);
+  }
+  for (const SitePort& port : site.ports) {
+    if (!port.host) continue;
+    const auto segment = index.segment(port.segment, "interface " + port.name);
+    if (!segment) return fail(segment.error().code, segment.error().context);
+    by_index[segment->index].host_port = port.ifindex.value;
+    std::copy(port.mac.bytes.begin(), port.mac.bytes.end(), by_index[segment->index].host_mac);
   }
   for (std::size_t i = 0; i < by_index.size(); ++i) {
     tables.segments.emplace_back(snapshot.segments[i].vni.value, by_index[i]);
@@ -79,6 +87,7 @@ Result<> compile_ports(const Site& site, const SnapshotIndex& index, Tables& tab
     row.slot = port.slot;
     row.mtu = static_cast<__u16>(std::min<std::uint32_t>(port.mtu, 0xffff));
     std::copy(port.mac.bytes.begin(), port.mac.bytes.end(), row.mac);
+    row.flags = port.host ? PT_PORT_HOST : 0;
     row.role = port.role == config::Role::underlay ? PT_ROLE_UNDERLAY : PT_ROLE_LOCAL;
     if (port.role == config::Role::local) {
       const auto segment = index.segment(port.segment, "interface " + port.name);
@@ -144,7 +153,7 @@ Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site) 
   if (!gateway) return fail(gateway.error().code, gateway.error().context);
   out.tables.gateway = *gateway;
   Result<> done = compile_ports(site, *index, out.tables);
-  if (done) done = compile_segments(snapshot, *index, out.tables);
+  if (done) done = compile_segments(snapshot, *index, site, out.tables);
   if (done) done = compile_peers(snapshot, *index, site.now, out.tables, out.changes_at);
   if (done) done = compile_rates(snapshot, *index, site, out.tables);
   if (done) done = compile_owners(snapshot, *index, out.tables);
@@ -154,6 +163,7 @@ Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site) 
   if (done) done = check_capacity(out.tables);
   if (!done) return pass_on(std::move(done));
   out.floors = floors_of(snapshot, *index);
+  out.host_routes = compile_host_routes(snapshot, index->own());
   out.legend = legend_of(snapshot, *index, site);
   return out;
 }

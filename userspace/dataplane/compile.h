@@ -11,6 +11,7 @@
 #include "core/ids.h"
 #include "core/result.h"
 #include "dataplane/errors.h"
+#include "dataplane/host_port.h"
 #include "dataplane/tables.h"
 
 namespace postern::dataplane {
@@ -23,6 +24,7 @@ struct SitePort {
   std::uint16_t slot = 0;  // of its counters
   MacAddress mac = {};
   std::uint32_t mtu = 0;
+  bool host = false;  // the far end of a host port
 };
 
 // Who holds a resource, as the claims say.
@@ -64,7 +66,8 @@ struct Legend {
 struct Compiled {
   Tables tables;
   Legend legend;
-  std::map<ResourceNumber, Epoch> floors;  // to raise the fences to, before the swap
+  std::map<std::string, std::vector<HostRoute>> host_routes;  // by segment
+  std::map<ResourceNumber, Epoch> floors;                     // to raise the fences to, before the swap
   // When compiling again would give something else: the next not_before or expires, of a peer or the
   // snapshot.
   std::optional<UtcSeconds> changes_at;

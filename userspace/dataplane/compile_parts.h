@@ -21,6 +21,8 @@ Result<> compile_rates(const authority::Snapshot& snapshot, const SnapshotIndex&
 Result<> compile_resources(const SnapshotIndex& index, const Site& site, Tables& tables);
 // services and backends.
 Result<> compile_services(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
+std::map<std::string, std::vector<HostRoute>> compile_host_routes(const authority::Snapshot& snapshot,
+                                                                  const authority::Gateway& own);
 // owners4 and owners6.
 Result<> compile_owners(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
 // policy and port_classes.

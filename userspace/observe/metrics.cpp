@@ -57,7 +57,15 @@ void traffic(const Observation& seen, std::vector<MetricFamily>& out) {
   MetricFamily bytes = counter("postern_bytes_total", "Bytes by interface of arrival and verdict.");
   MetricFamily mode =
       gauge("postern_xdp_mode", "1 for the mode in which Postern's program runs on the interface.");
+  MetricFamily lost =
+      counter("postern_lost_packets_total",
+              "Packets lost after they were let go: the kernel could not redirect what came by "
+              "this interface, or its driver did not take what was redirected to it.");
   for (const InterfaceObservation& interface : seen.interfaces) {
+    if (interface.lost) {
+      add(lost, {{"iface", interface.name}, {"stage", "redirect"}}, interface.lost->redirect);
+      add(lost, {{"iface", interface.name}, {"stage", "transmit"}}, interface.lost->transmit);
+    }
     for (unsigned verdict = 0; verdict < PT_VERDICT_COUNT; ++verdict) {
       const Labels labels{{"iface", interface.name},
                           {"verdict", std::string(dataplane::verdict_label(verdict))}};
@@ -76,7 +84,7 @@ void traffic(const Observation& seen, std::vector<MetricFamily>& out) {
   for (unsigned incident = 0; incident < PT_INCIDENT_COUNT; ++incident)
     add(incidents, {{"incident", std::string(dataplane::incident_label(incident))}},
         seen.incidents[incident]);
-  for (MetricFamily* family : {&packets, &bytes, &drops, &incidents, &mode})
+  for (MetricFamily* family : {&packets, &bytes, &drops, &incidents, &lost, &mode})
     out.push_back(std::move(*family));
 }
 

@@ -11,6 +11,7 @@
 #include "core/ids.h"
 #include "dataplane/attachments.h"
 #include "dataplane/counters.h"
+#include "dataplane/losses.h"
 #include "observe/duration_histogram.h"
 
 namespace postern::observe {
@@ -19,6 +20,7 @@ struct InterfaceObservation {
   std::string name;
   std::optional<dataplane::XdpMode> mode;  // none for what is no interface of the config
   dataplane::VerdictCounts verdicts{};
+  std::optional<dataplane::LossCounts> lost = std::nullopt;  // none: not counted
 };
 
 struct TableObservation {
