@@ -23,7 +23,8 @@ pt_address address(const char* text) {
 
 TEST_CASE("a peer with two tunnel addresses is one row with both, its segments and its counters") {
   dataplane::Tables tables;
-  tables.segments = {{7, {0, {}, {}, {}}}, {8, {65, {}, {}, {}}}};
+  tables.segments = {{7, pt_segment{}}, {8, pt_segment{}}};
+  tables.segments[1].second.index = 65;
   pt_peer shop{};
   shop.segments[1] = 2;  // bit 65
   shop.id = 3;
