@@ -43,6 +43,8 @@ IMPURE = r"#include <(chrono|ctime|time\.h|random|iostream|fstream|unistd\.h|fcn
 
 NAMES_THAT_SAY_NOTHING = re.compile(r"(util|helper|manager|common|misc|_impl)", re.I)
 MAX_LINES = 450
+# Everything that both sides of the kernel's border share stands in one file.
+MAX_LINES_OF_ABI = 500
 
 
 def sources():
@@ -98,8 +100,9 @@ def check_file(path, report):
         return
     if NAMES_THAT_SAY_NOTHING.search(path.stem):
         report(f"{name}: its name does not say what it holds")
-    if path.suffix in (".h", ".cpp", ".c", ".py", ".sh") and len(text.splitlines()) > MAX_LINES:
-        report(f"{name}: {len(text.splitlines())} lines; more than {MAX_LINES} is more than one noun")
+    most = MAX_LINES_OF_ABI if path.name == "abi.h" else MAX_LINES
+    if path.suffix in (".h", ".cpp", ".c", ".py", ".sh") and len(text.splitlines()) > most:
+        report(f"{name}: {len(text.splitlines())} lines; more than {most} is more than one noun")
     if not path.stem.startswith("LICENSE") and "SPDX-License-Identifier:" not in "\n".join(text.splitlines()[:3]) and path.suffix not in (".json", ".inc", ".md", ""):
         report(f"{name}:1: no SPDX line")
     if name.startswith("userspace/"):
