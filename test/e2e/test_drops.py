@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from lab import packets, until
+from lab import packets
 from lab.mesh_lab import FORBIDDEN_UDP_PORT, SPARE_VNI, UDP_PORT, VNI
 from lab.packets import ETH_ARP, ETH_IPV4, UDP, ethernet, inner_udp, ipv4, udp, vxlan
 from lab.traffic import UdpFlow, connects, send_datagrams, send_frames
@@ -207,16 +207,8 @@ def test_a_site_route_that_leaves_by_the_underlay_is_not_followed(lab, gw):
         gw.namespace.ip("route", "delete", "10.8.0.0/24")
 
 
-def test_an_unresolved_neighbour_is_a_counted_drop_until_the_agent_has_resolved_it(lab, gw):
-    gw.namespace.ip("neighbour", "flush", "to", A4, "dev", "site0")
-    before = gw.drops()["neighbour_unresolved"]
-    Senders(lab).tunnel(inner_udp(B4, A4, UDP_PORT, gw.mac))
-    assert gw.drops()["neighbour_unresolved"] - before >= 1
-    until("the agent resolves the neighbour", lambda: lab.host_b.ping(A4, 1, wait=0.2) == 1, 5)
-
-
-def test_a_packet_that_the_way_out_cannot_carry_is_dropped_as_too_big(lab, gw):
+def test_a_packet_that_the_way_out_cannot_carry_and_that_must_not_be_cut_is_dropped_as_too_big(lab, gw):
     before = gw.drops()["too_big"]
-    big = ipv4(A4, B4, UDP, udp(A4, B4, 40000, UDP_PORT, bytes(1460)))  # fits the site, not the tunnel
+    big = ipv4(A4, B4, UDP, udp(A4, B4, 40000, UDP_PORT, bytes(1460)), whole=True)
     Senders(lab).local(big)
     assert gw.drops()["too_big"] - before == COUNT

@@ -40,11 +40,11 @@ def udp(source, destination, source_port, destination_port, payload=b"postern"):
     return header[:6] + struct.pack("!H", total) + payload
 
 
-def ipv4(source, destination, protocol, payload, ttl=64, fragment=0, more=False, options=b""):
-    """`fragment` in units of 8 bytes; `options` a multiple of 4 bytes."""
+def ipv4(source, destination, protocol, payload, ttl=64, fragment=0, more=False, whole=False, options=b""):
+    """`fragment` in units of 8 bytes; `whole`: don't fragment; `options` a multiple of 4 bytes."""
     words = 5 + len(options) // 4
     header = struct.pack("!BBHHHBBH", 0x40 | words, 0, words * 4 + len(payload), 0x1234,
-                         (0x2000 if more else 0) | fragment, ttl, protocol, 0)
+                         (0x4000 if whole else 0) | (0x2000 if more else 0) | fragment, ttl, protocol, 0)
     header += ipaddress.IPv4Address(source).packed + ipaddress.IPv4Address(destination).packed + options
     return header[:10] + struct.pack("!H", checksum(header)) + header[12:] + payload
 
