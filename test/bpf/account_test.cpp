@@ -42,11 +42,11 @@ TEST_CASE("every verdict and every drop reason is provoked by a case") {
     if (one.end.told) provoked.insert(PT_VERDICT_REFUSED);
   }
 #define PT_X(number, name, label, help) \
-  if (number != PT_VERDICT_DROP) CHECK_MESSAGE(provoked.contains(number), "no case for verdict " label);
+  if ((number) != PT_VERDICT_DROP) CHECK_MESSAGE(provoked.contains(number), "no case for verdict " label);
   PT_VERDICTS(PT_X)
 #undef PT_X
 #define PT_X(number, name, label, help) \
-  CHECK_MESSAGE(provoked.contains(-number), "no case for reason " label);
+  CHECK_MESSAGE(provoked.contains(-(number)), "no case for reason " label);
   PT_DROP_REASONS(PT_X)
 #undef PT_X
 }
@@ -55,7 +55,9 @@ TEST_CASE("a missing table drops what needs it") {
   const std::pair<std::string_view, bool> tables[] = {{"ports", true},   {"segments", true},
                                                       {"peers", false},  {"endpoints", true},
                                                       {"owners4", true}, {"policy", true}};
-  for (const auto& [table, local_too] : tables) {
+  for (const auto& one : tables) {
+    const std::string_view table = one.first;
+    const bool local_too = one.second;
     CAPTURE(table);
     TestGateway gateway(mesh_tables());
     gateway.remove_inner(table);

@@ -126,7 +126,7 @@ TEST_CASE("a Geneve header that we do not understand is refused, and one that ma
   for (int i = 0; i < 17; ++i)
     many = many + option(0x0102, 5, {});
   CHECK(gateway.underlay(plain({.options = many})).end == kBad);
-  many.resize(16 * 4);
+  many.resize(std::size_t{16} * 4);
   CHECK(gateway.underlay(plain({.options = many})).end == kIn);
   const Bytes cut = geneve({.options = Bytes(60)}, {});
   CHECK(gateway
