@@ -17,7 +17,7 @@ void add(pt_count& sum, const pt_count& part) {
   sum.packets += part.packets;
   sum.bytes += part.bytes;
 }
-void add(__u64& sum, __u64 part) {
+void add(std::uint64_t& sum, std::uint64_t part) {
   sum += part;
 }
 void add(pt_peer_count& sum, const pt_peer_count& part) {
@@ -42,37 +42,31 @@ Result<Count> read_sum(const Plane& plane, const char* table, __u32 key) {
   return sum;
 }
 
+// As many rows as Counts has, from `first` on.
+template <class Counts>
+Result<Counts> read_sums(const Plane& plane, const char* table, __u32 first = 0) {
+  Counts out{};
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    Result<typename Counts::value_type> sum =
+        read_sum<typename Counts::value_type>(plane, table, first + static_cast<__u32>(i));
+    if (!sum) return pass_on(std::move(sum));
+    out[i] = *sum;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<VerdictCounts> read_verdicts(const Plane& plane, std::uint16_t port_slot) {
-  VerdictCounts out{};
-  for (__u32 verdict = 0; verdict < PT_VERDICT_COUNT; ++verdict) {
-    const Result<pt_count> sum =
-        read_sum<pt_count>(plane, "verdicts", port_slot * __u32{PT_VERDICT_COUNT} + verdict);
-    if (!sum) return fail(sum.error().code, sum.error().context);
-    out[verdict] = *sum;
-  }
-  return out;
+  return read_sums<VerdictCounts>(plane, "verdicts", port_slot * __u32{PT_VERDICT_COUNT});
 }
 
 Result<IncidentCounts> read_incidents(const Plane& plane) {
-  IncidentCounts out{};
-  for (__u32 incident = 0; incident < PT_INCIDENT_COUNT; ++incident) {
-    const Result<__u64> sum = read_sum<__u64>(plane, "incidents", incident);
-    if (!sum) return fail(sum.error().code, sum.error().context);
-    out[incident] = *sum;
-  }
-  return out;
+  return read_sums<IncidentCounts>(plane, "incidents");
 }
 
 Result<DropCounts> read_drops(const Plane& plane) {
-  DropCounts out{};
-  for (__u32 reason = 0; reason < PT_DROP_REASON_COUNT; ++reason) {
-    const Result<pt_count> sum = read_sum<pt_count>(plane, "drops", reason);
-    if (!sum) return fail(sum.error().code, sum.error().context);
-    out[reason] = *sum;
-  }
-  return out;
+  return read_sums<DropCounts>(plane, "drops");
 }
 
 Result<pt_peer_count> read_peer(const Plane& plane, PeerId peer) {
