@@ -11,7 +11,8 @@ import pytest
 
 from lab.authority import public_key
 from lab.command import run
-from lab.command_line import (AUTHORITY, CONFIG, OK, POSTERN, USAGE, Desk, accepted, accepted_json, postern, refused)
+from lab.command_line import (AUTHORITY, CAPACITY, CONFIG, OK, POSTERN, USAGE, Desk, accepted, accepted_json, postern,
+                              refused)
 from lab.signer import payload_of
 
 CHANGES = 7
@@ -20,11 +21,31 @@ tests:
   - {segment: blue, from: 10.1.0.5, to: 10.2.0.9, protocol: tcp, port: 8042, expect: allow}
   - {segment: blue, from: 10.1.0.5, to: 10.3.0.9, protocol: tcp, port: 80, expect: deny}
 """
+SERVICES = """\
+services:
+  - {id: www, protocol: tcp, port: 443, backends: [{address: 10.2.0.5}, {address: 10.2.0.6, drain: true}]}
+"""
+MAX_POLICY_BYTES = 64 << 20
 
 
 @pytest.fixture
 def desk(tmp_path):
     return Desk(tmp_path)
+
+
+def with_service(text):
+    """The policy with a service of site-b that site-a may reach, and an ICMP rule for one code."""
+    text = text.replace("rules:\n", "  - {segment: blue, prefix: 10.2.0.80/32, owner: {service: www}, class: site-b}\n" +
+                        SERVICES + "rules:\n  - {from: site-a, to: site-b, protocol: any}\n"
+                        "  - {from: site-b, to: site-a, protocol: icmp, types: [3], codes: [4]}\n")
+    return text
+
+
+def both_answers(*args):
+    """(exit code, what people read, what programs read)"""
+    people, programs = postern(*args), postern("--json", *args)
+    assert people.returncode == programs.returncode and people.stderr == programs.stderr == ""
+    return people.returncode, people.stdout, json.loads(programs.stdout)
 
 
 def with_tests(desk, tests=TESTS):
@@ -76,6 +97,39 @@ def test_a_shadowed_rule_is_warned_about_and_compiles(desk):
     assert len(answer["warnings"]) == 1 and "is shadowed by the one on line" in answer["warnings"][0]
 
 
+def test_tests_of_services_and_icmp_codes_say_what_decided_to_people_and_programs(desk):
+    def line(source, target, what, expect):
+        return f"  - {{segment: blue, from: {source}, to: {target}, protocol: {what}, expect: {expect}}}\n"
+    policy = desk.write("services.yaml", with_service(desk.policy.read_text()) + "tests:\n" +
+                        line("10.1.0.5", "10.2.0.80", "tcp, port: 443", "allow") +
+                        line("10.1.0.5", "10.2.0.80", "tcp, port: 22", "allow") +
+                        line("10.2.0.80", "10.1.0.5", "tcp, port: 443", "deny") +
+                        line("10.2.0.9", "10.1.0.5", "icmp, type: 3, code: 4", "allow") +
+                        line("10.2.0.9", "10.1.0.5", "icmp, type: 3", "deny"))
+    code, said, answer = both_answers("authority", "test", policy)
+    assert code == CONFIG and said.endswith("5 tests, 2 failed\n")
+    assert [test["passed"] for test in answer["tests"]] == [True, False, True, True, False] and answer["failed"] == 2
+    assert [test["because"] for test in answer["tests"][1:3]] == [
+        'service "www" takes tcp port 443 alone',
+        'the address of service "www" answers from tcp port 443 and asks for nothing']
+    assert "10.2.0.9 to 10.1.0.5 in blue, icmp type 3 code 4" in said
+    for test, shown in zip(answer["tests"], said.splitlines()):
+        assert shown.startswith("pass" if test["passed"] else "FAIL")
+        assert f"{policy}:{test['line']}: {test['what']}" in shown and shown.endswith(test["because"])
+
+
+def test_a_policy_that_is_too_large_is_refused_alike_by_every_command_that_reads_one(desk):
+    huge = desk.directory / "huge.yaml"
+    with open(huge, "wb") as file:
+        file.truncate(MAX_POLICY_BYTES + 1)
+    words = set()
+    for command in (("config", "check", "--policy", huge), ("authority", "test", huge),
+                    ("authority", "compile", huge, "-o", desk.directory / "x.json"),
+                    ("authority", "diff", desk.snapshot, huge)):
+        words.add(refused(CAPACITY, *command))
+    assert len(words) == 1 and f"larger than {MAX_POLICY_BYTES} bytes [file.too_large]" in words.pop()
+
+
 # ---- what would change
 
 def test_diff_says_who_is_cut_and_ends_with_the_code_for_changes(desk):
@@ -87,6 +141,29 @@ def test_diff_says_who_is_cut_and_ends_with_the_code_for_changes(desk):
     answer = postern("--json", "authority", "diff", desk.snapshot, after)
     assert answer.returncode == CHANGES
     assert [c["kind"] for c in json.loads(answer.stdout)["changes"]] == ["peer.cut"]
+
+
+def test_diff_tells_people_and_programs_of_services_icmp_codes_and_packet_rates(desk):
+    before = desk.sign(desk.compile("two.json", policy=desk.write("before.yaml", with_service(desk.policy.read_text()))))
+    text = with_service(desk.policy.read_text())
+    for old, new in (("port: 443", "port: 8443"), ("10.2.0.6, drain: true", "10.2.0.7, weight: 2"), ("[4]", "[13]"),
+                     ('mac: "02:00:00:00:02:01"', 'mac: "02:00:00:00:02:01", packet_rate: 700')):
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    code, said, answer = both_answers("authority", "diff", before, desk.write("after.yaml", text))
+    assert code == CHANGES
+    assert said == """\
+peer site-b its packet rate changes from none to 700 packets a second
+service www its port changes from tcp 443 to tcp 8443
+service www who answers for it changes from 10.2.0.5 (weight 1), 10.2.0.6 (weight 1, draining) to 10.2.0.5 (weight 1), \
+10.2.0.7 (weight 2)
+site-b to site-a, icmp types 3 codes 4 is no longer allowed by this rule
+site-b to site-a, icmp types 3 codes 13 is allowed from now on
+5 changes
+"""
+    assert [change["kind"] for change in answer["changes"]] == ["peer.changed", "service.changed", "service.changed",
+                                                                "rule.lost", "rule.added"]
+    assert [f"{change['subject']} {change['text']}" for change in answer["changes"]] == said.splitlines()[:-1]
 
 
 def test_a_removed_gateway_leaves_a_tombstone_in_the_snapshot_that_follows(desk):

@@ -34,6 +34,42 @@ std::string obstacle(const Snapshot& snapshot, const Prefix* prefix, const IpAdd
   return {};
 }
 
+std::string door_words(const Service& service) {
+  return std::string(word_of(service.protocol)) + " port " + std::to_string(service.port);
+}
+
+const Service* service_of(const Snapshot& snapshot, const Prefix& prefix) {
+  if (prefix.owner.kind != OwnerKind::service) return nullptr;
+  const auto found = std::find_if(snapshot.services.begin(), snapshot.services.end(),
+                                  [&](const Service& service) { return service.id == prefix.owner.id; });
+  return found == snapshot.services.end() ? nullptr : &*found;
+}
+
+// Why a service does not take the packet as the first one of a flow; empty when one of its backends does.
+std::string closed_door(const Service& service, const PolicyTest& test) {
+  if (test.protocol != word_of(service.protocol) || test.port != service.port)
+    return "service " + in_quotes(service.id) + " takes " + door_words(service) + " alone";
+  const bool served = std::any_of(service.backends.begin(), service.backends.end(),
+                                  [](const Backend& backend) { return !backend.drain; });
+  return served ? std::string() : "service " + in_quotes(service.id) + " has no backend that takes new flows";
+}
+
+// Why a service's address does not send it as the first packet of a flow. One of UDP is taken to come from
+// the service's own port.
+std::string closed_to_leave(const Service& service, const PolicyTest& test) {
+  if (service.protocol == Protocol::udp && test.protocol == "udp") return {};
+  return "the address of service " + in_quotes(service.id) + " answers from " + door_words(service) +
+         " and asks for nothing";
+}
+
+// A test that names no code is of all codes of its type: whoever must reach needs each of them, whoever must
+// not may have none.
+bool code_matches(const Rule& rule, const PolicyTest& test) {
+  if (rule.codes.empty()) return true;
+  if (!test.code) return !test.allow;
+  return std::find(rule.codes.begin(), rule.codes.end(), *test.code) != rule.codes.end();
+}
+
 bool matches(const Rule& rule, const PolicyTest& test) {
   if (rule.protocol == Protocol::any) return true;
   if (word_of(rule.protocol) != test.protocol) return false;
@@ -44,14 +80,14 @@ bool matches(const Rule& rule, const PolicyTest& test) {
            });
   }
   if (rule.types.empty()) return true;
-  // A test names no code, so that a rule for some codes alone does not satisfy it.
-  return rule.codes.empty() &&
+  return code_matches(rule, test) &&
          std::find(rule.types.begin(), rule.types.end(), *test.type) != rule.types.end();
 }
 
 std::string words_of(const PolicyTest& test) {
   return test.from.text() + " to " + test.to.text() + " in " + test.segment + ", " + test.protocol +
-         (test.port ? " port " + std::to_string(*test.port) : " type " + std::to_string(*test.type));
+         (test.port ? " port " + std::to_string(*test.port) : " type " + std::to_string(*test.type)) +
+         (test.code ? " code " + std::to_string(*test.code) : "");
 }
 
 PolicyTestResult run(const PolicyTest& test, const Snapshot& snapshot, const SnapshotNames& names,
@@ -66,6 +102,10 @@ PolicyTestResult run(const PolicyTest& test, const Snapshot& snapshot, const Sna
   const Prefix* to = index.longest_match(segment->vni, test.to);
   out.because = obstacle(snapshot, from, test.from);
   if (out.because.empty()) out.because = obstacle(snapshot, to, test.to);
+  if (!out.because.empty()) return out;
+  if (const Service* service = service_of(snapshot, *from)) out.because = closed_to_leave(*service, test);
+  if (!out.because.empty()) return out;
+  if (const Service* service = service_of(snapshot, *to)) out.because = closed_door(*service, test);
   if (!out.because.empty()) return out;
   const auto rule = std::find_if(snapshot.rules.begin(), snapshot.rules.end(), [&](const Rule& candidate) {
     return candidate.from == from->class_id && candidate.to == to->class_id && matches(candidate, test);

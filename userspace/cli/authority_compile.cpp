@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "authority/envelope.h"
-#include "authority/policy.h"
 #include "authority/policy_test.h"
 #include "authority/policy_warnings.h"
 #include "authority/snapshot_codec.h"
 #include "cli/command.h"
+#include "cli/compiled_policy.h"
 #include "cli/edition.h"
 #include "cli/errors.h"
 #include "cli/policy_words.h"
@@ -52,48 +52,46 @@ Result<> check_succession(const authority::Snapshot& snapshot, const Hash256& ha
 }
 
 Outcome compile(const CompileRequest& request) {
-  const Result<std::string> text = read_file(request.policy, authority::kMaxSnapshotBytes);
-  if (!text) return refuse(text.error());
-  const Result<config::PolicyFile> policy = config::parse_policy_file(*text, request.policy);
-  if (!policy) return refuse(policy.error());
   const Result<Chained> chained = resolve_edition(request.edition, SystemClock().now_utc());
   if (!chained) return refuse(chained.error());
   if (const Result<> distinct = check_output(request); !distinct) return refuse(distinct.error());
   const authority::Snapshot* before =
       chained->predecessor_snapshot ? &*chained->predecessor_snapshot : nullptr;
-  const Result<authority::Snapshot> snapshot =
-      authority::compile_policy(*policy, request.policy, chained->edition, before);
-  if (!snapshot) return refuse(snapshot.error());
-  const std::vector<authority::PolicyTestResult> tests = authority::run_policy_tests(*policy, *snapshot);
+  const Result<CompiledPolicy> compiled = compile_policy_file(request.policy, chained->edition, before);
+  if (!compiled) return refuse(compiled.error());
+  const authority::Snapshot& snapshot = compiled->snapshot;
+  const std::vector<authority::PolicyTestResult> tests =
+      authority::run_policy_tests(compiled->policy, snapshot);
   if (const Result<> passed = authority::require_policy_tests(tests, request.policy); !passed)
     return refuse(passed.error());
-  const std::string payload = authority::encode_snapshot(*snapshot);
+  const std::string payload = authority::encode_snapshot(snapshot);
   if (payload.size() > authority::kMaxSnapshotBytes) {
     return refuse(authority::errc::too_large, "the snapshot takes " + size_words(payload.size()) +
                                                   ", the limit is " +
                                                   size_words(authority::kMaxSnapshotBytes));
   }
   const Hash256 hash = authority::payload_hash(payload);
-  if (const Result<> follows = check_succession(*snapshot, hash, *chained); !follows)
+  if (const Result<> follows = check_succession(snapshot, hash, *chained); !follows)
     return refuse(follows.error());
   const Result<> written = write_file_durably(request.out, authority::seal_envelope({}, payload), 0644);
   if (!written) return refuse(written.error());
 
-  const std::vector<std::string> warnings = authority::policy_warnings(*policy, *snapshot, request.policy);
-  const std::string expires = utc_text(snapshot->expires);
+  const std::vector<std::string> warnings =
+      authority::policy_warnings(compiled->policy, snapshot, request.policy);
+  const std::string expires = utc_text(snapshot.expires);
   wire::Json json =
       wire::Json::object({{"expires", wire::Json(expires)},
                           {"file", json_text(request.out)},
                           {"hash", wire::Json(to_hex(hash))},
-                          {"issued", wire::Json(utc_text(snapshot->issued))},
-                          {"mesh", wire::Json(snapshot->mesh)},
-                          {"prev", wire::Json(to_hex(snapshot->prev))},
-                          {"serial", wire::Json(static_cast<std::int64_t>(snapshot->serial.value))},
+                          {"issued", wire::Json(utc_text(snapshot.issued))},
+                          {"mesh", wire::Json(snapshot.mesh)},
+                          {"prev", wire::Json(to_hex(snapshot.prev))},
+                          {"serial", wire::Json(static_cast<std::int64_t>(snapshot.serial.value))},
                           {"tests", wire::Json(static_cast<std::int64_t>(tests.size()))},
                           {"warnings", warning_list(warnings)}});
   return Answer{with_schema(std::move(json), "authority-compile"),
-                request.out + ": serial " + std::to_string(snapshot->serial.value) + " of mesh " +
-                    snapshot->mesh + ", expires " + expires + ", no signature yet\nhash " + to_hex(hash) +
+                request.out + ": serial " + std::to_string(snapshot.serial.value) + " of mesh " +
+                    snapshot.mesh + ", expires " + expires + ", no signature yet\nhash " + to_hex(hash) +
                     "\n" + (tests.empty() ? "" : "tests    " + std::to_string(tests.size()) + " passed\n") +
                     warning_lines(warnings) + "Next: postern authority sign " + request.out +
                     " --key KEYFILE\n"};

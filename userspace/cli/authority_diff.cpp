@@ -3,9 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "authority/policy.h"
 #include "authority/snapshot_diff.h"
 #include "cli/command.h"
+#include "cli/compiled_policy.h"
 #include "cli/snapshot_file.h"
 #include "cli/wording.h"
 #include "core/file.h"
@@ -20,18 +20,18 @@ struct DiffRequest {
 
 // A policy is compiled as the one that would follow `before`. A signed file begins with a brace.
 Result<authority::Snapshot> read_either(const std::string& path, const authority::Snapshot& before) {
-  const Result<std::string> text = read_file(path, kMaxSnapshotFileBytes);
-  if (!text) return tl::unexpected<Error>(text.error());
+  Result<std::string> text = read_file(path, kMaxSnapshotFileBytes);
+  if (!text) return pass_on(std::move(text));
   if (text->starts_with('{')) {
-    Result<SnapshotFile> file = read_snapshot_file(path);
+    Result<SnapshotFile> file = parse_snapshot_file(*text, path);
     if (!file) return pass_on(std::move(file));
     return std::move(file->snapshot);
   }
-  const Result<config::PolicyFile> policy = config::parse_policy_file(*text, path);
-  if (!policy) return tl::unexpected<Error>(policy.error());
   const authority::Edition next{
       .serial = before.serial.next(), .issued = before.issued, .expires = before.expires};
-  return authority::compile_policy(*policy, path, next, &before);
+  Result<CompiledPolicy> compiled = compile_policy_text(*text, path, next, &before);
+  if (!compiled) return pass_on(std::move(compiled));
+  return std::move(compiled->snapshot);
 }
 
 Outcome diff(const DiffRequest& request) {

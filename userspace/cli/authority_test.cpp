@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <memory>
 
-#include "authority/policy.h"
 #include "authority/policy_test.h"
 #include "authority/policy_warnings.h"
 #include "cli/command.h"
+#include "cli/compiled_policy.h"
 #include "cli/policy_words.h"
 #include "cli/wording.h"
-#include "core/file.h"
 
 namespace postern::cli {
 namespace {
@@ -33,15 +32,11 @@ wire::Json json_of(const PolicyTestResult& result) {
 }
 
 Outcome test(const std::string& path) {
-  const Result<std::string> text = read_file(path, config::kMaxPolicyBytes);
-  if (!text) return refuse(text.error());
-  const Result<config::PolicyFile> policy = config::parse_policy_file(*text, path);
-  if (!policy) return refuse(policy.error());
-  const authority::Edition any{.serial = Serial(1), .issued = UtcSeconds(0), .expires = UtcSeconds(1)};
-  const Result<authority::Snapshot> snapshot = authority::compile_policy(*policy, path, any);
-  if (!snapshot) return refuse(snapshot.error());
-  const std::vector<PolicyTestResult> results = authority::run_policy_tests(*policy, *snapshot);
-  const std::vector<std::string> warnings = authority::policy_warnings(*policy, *snapshot, path);
+  const Result<CompiledPolicy> compiled = compile_policy_file(path, kNoEdition);
+  if (!compiled) return refuse(compiled.error());
+  const auto& [policy, snapshot] = *compiled;
+  const std::vector<PolicyTestResult> results = authority::run_policy_tests(policy, snapshot);
+  const std::vector<std::string> warnings = authority::policy_warnings(policy, snapshot, path);
   const auto failed = static_cast<std::uint64_t>(
       std::count_if(results.begin(), results.end(), [](const PolicyTestResult& r) { return !r.passed(); }));
   std::string lines;

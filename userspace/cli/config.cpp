@@ -5,11 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "authority/policy.h"
-#include "authority/snapshot_codec.h"
 #include "cli/command.h"
-#include "config/policy_file.h"
-#include "core/file.h"
+#include "cli/compiled_policy.h"
 
 namespace postern::cli {
 namespace {
@@ -28,13 +25,8 @@ Outcome check_config(const std::string& path) {
 
 // As far as `authority compile` would: names resolve, no prefix has two owners.
 Outcome check_policy(const std::string& path) {
-  const Result<std::string> text = read_file(path, authority::kMaxSnapshotBytes);
-  if (!text) return refuse(text.error());
-  const Result<config::PolicyFile> policy = config::parse_policy_file(*text, path);
-  if (!policy) return refuse(policy.error());
-  const authority::Edition any{.serial = Serial(1), .issued = UtcSeconds(0), .expires = UtcSeconds(1)};
-  const Result<authority::Snapshot> snapshot = authority::compile_policy(*policy, path, any);
-  if (!snapshot) return refuse(snapshot.error());
+  const Result<CompiledPolicy> compiled = compile_policy_file(path, kNoEdition);
+  if (!compiled) return refuse(compiled.error());
   return valid(path, "policy");
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "authority/envelope.h"
 #include "authority/snapshot_codec.h"
@@ -21,5 +22,7 @@ struct SnapshotFile {
 
 // Errors name the file.
 Result<SnapshotFile> read_snapshot_file(const std::string& path);
+// The same of a file that has been read.
+Result<SnapshotFile> parse_snapshot_file(std::string_view text, const std::string& path);
 
 }  // namespace postern::cli

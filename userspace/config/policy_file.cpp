@@ -314,6 +314,8 @@ PolicyTest read_test(YamlMap& map, References& names) {
     out.port = static_cast<std::uint16_t>(map.integer(map.required("port"), 0, 65535));
   } else {
     out.type = static_cast<std::uint8_t>(map.integer(map.required("type"), 0, 255));
+    if (const YamlNode* code = map.optional("code"))
+      out.code = static_cast<std::uint8_t>(map.integer(*code, 0, 255));
   }
   const auto parse_expect = [](std::string_view text) {
     return text == "allow" || text == "deny" ? std::optional(text == "allow") : std::nullopt;

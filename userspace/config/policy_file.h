@@ -130,6 +130,7 @@ struct PolicyTest {
   std::string protocol;
   std::optional<std::uint16_t> port;  // tcp, udp
   std::optional<std::uint8_t> type;   // icmp, icmpv6
+  std::optional<std::uint8_t> code;   // of the type; none: all of them
   bool allow = false;
   int line = 0;
 };

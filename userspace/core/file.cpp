@@ -90,12 +90,12 @@ Result<> sync_directory_of(const std::filesystem::path& path) {
   return {};
 }
 
-tl::unexpected<Error> too_large(const std::filesystem::path& path, std::size_t limit_bytes) {
+}  // namespace
+
+tl::unexpected<Error> too_large_file(const std::filesystem::path& path, std::size_t limit_bytes) {
   return fail(errc::file_too_large,
               path.string() + " is larger than " + std::to_string(limit_bytes) + " bytes");
 }
-
-}  // namespace
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {
   const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -104,7 +104,7 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
   std::string content;
   if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode)) {
     const auto size = static_cast<std::size_t>(status.st_size);
-    if (size > limit_bytes) return too_large(path, limit_bytes);
+    if (size > limit_bytes) return too_large_file(path, limit_bytes);
     content.reserve(size + 1);
   }
   std::vector<char> buffer(64U << 10);
@@ -113,7 +113,8 @@ Result<std::string> read_file(const std::filesystem::path& path, std::size_t lim
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(errc::file_unreadable, "cannot read " + path.string() + ": " + because(errno));
     if (got == 0) return content;
-    if (static_cast<std::size_t>(got) > limit_bytes - content.size()) return too_large(path, limit_bytes);
+    if (static_cast<std::size_t>(got) > limit_bytes - content.size())
+      return too_large_file(path, limit_bytes);
     content.append(buffer.data(), static_cast<std::size_t>(got));
   }
 }

@@ -18,6 +18,9 @@ inline constexpr ErrorCode file_unwritable{"file.unwritable"};
 inline constexpr ErrorCode file_exists{"file.exists"};
 }  // namespace errc
 
+// What is said of a file of more bytes than it may have.
+tl::unexpected<Error> too_large_file(const std::filesystem::path& path, std::size_t limit_bytes);
+
 // The file's bytes. More than `limit_bytes` is file_too_large, without reading on.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes);
 

@@ -148,6 +148,81 @@ TEST_CASE("the tests of a policy are judged by what was compiled") {
   CHECK(require_policy_tests({results.begin(), results.begin() + 6}, "p.yaml"));
 }
 
+namespace {
+
+// A service of gw1's site at 10.1.0.80, another one of UDP, and a host at each side.
+std::string with_services(
+    const std::string& backends = "[{address: 10.1.0.5}, {address: 10.2.0.9, drain: true}]") {
+  std::string text = sound_head();
+  text.insert(text.find("port_sets:"),
+              "  - {segment: blue, prefix: 10.1.0.80/32, owner: {service: www}, class: dc}\n"
+              "  - {segment: blue, prefix: 10.1.0.53/32, owner: {service: names}, class: dc}\n");
+  return text + "services:\n  - {id: www, protocol: tcp, port: 443, backends: " + backends +
+         "}\n  - {id: names, protocol: udp, port: 53, backends: [{address: 10.1.0.5}]}\n";
+}
+
+std::string test_line(std::string_view from, std::string_view to, std::string_view what,
+                      std::string_view expect) {
+  return "  - {segment: blue, from: " + std::string(from) + ", to: " + std::string(to) +
+         ", protocol: " + std::string(what) + ", expect: " + std::string(expect) + "}\n";
+}
+
+}  // namespace
+
+TEST_CASE("a policy's tests reach a service by its door alone, and nothing but an answer from it") {
+  const std::string rules =
+      "rules: [{from: web-prod, to: dc, protocol: any}, {from: dc, to: web-prod, protocol: any}]\n";
+  const std::string host = "10.2.0.7";
+  const std::vector<PolicyTestResult> results =
+      tested(with_services() + rules + "tests:\n" + test_line(host, "10.1.0.80", "tcp, port: 443", "allow") +
+             test_line(host, "10.1.0.80", "tcp, port: 80", "deny") +
+             test_line(host, "10.1.0.80", "udp, port: 443", "deny") +
+             test_line(host, "10.1.0.80", "icmp, type: 8", "deny") +
+             test_line("10.1.0.80", host, "tcp, port: 443", "deny") +
+             test_line("10.1.0.53", host, "udp, port: 5000", "allow") +
+             test_line("10.1.0.53", host, "tcp, port: 5000", "deny") +
+             test_line(host, "10.1.0.53", "udp, port: 53", "allow"));
+  REQUIRE(results.size() == 8);
+  for (const PolicyTestResult& result : results) {
+    CAPTURE(result.what);
+    CAPTURE(result.because);
+    CHECK(result.passed());
+  }
+  CHECK(results[1].because == "service \"www\" takes tcp port 443 alone");
+  CHECK(results[4].because ==
+        "the address of service \"www\" answers from tcp port 443 and asks for nothing");
+}
+
+TEST_CASE("a policy's test does not reach a service whose backends all drain") {
+  const std::string rules = "rules: [{from: web-prod, to: dc, protocol: tcp}]\ntests:\n";
+  const std::string line = test_line("10.2.0.7", "10.1.0.80", "tcp, port: 443", "allow");
+  CHECK(tested(with_services() + rules + line)[0].passed());
+  const PolicyTestResult result =
+      tested(with_services("[{address: 10.1.0.5, drain: true}]") + rules + line)[0];
+  CHECK_FALSE(result.passed());
+  CHECK(result.because == "service \"www\" has no backend that takes new flows");
+}
+
+TEST_CASE("a policy's test of an ICMP type is of all its codes, unless it names one") {
+  const std::string rules =
+      "rules: [{from: dc, to: web-prod, protocol: icmp, types: [3], codes: [4, 13]}]\ntests:\n";
+  const auto passes = [&](std::string_view what, std::string_view expect) {
+    return tested(sound_head() + rules + test_line("10.1.0.5", "10.2.0.9", what, expect))[0].passed();
+  };
+  CHECK(passes("icmp, type: 3, code: 4", "allow"));
+  CHECK(passes("icmp, type: 3, code: 13", "allow"));
+  CHECK(passes("icmp, type: 3, code: 1", "deny"));
+  CHECK_FALSE(passes("icmp, type: 3, code: 1", "allow"));
+  CHECK_FALSE(passes("icmp, type: 3", "allow"));
+  CHECK_FALSE(passes("icmp, type: 3", "deny"));
+  CHECK(passes("icmp, type: 4, code: 4", "deny"));
+  const std::string line = test_line("10.1.0.5", "10.2.0.9", "icmp, type: 3, code: 4", "allow");
+  CHECK(tested(sound_head() + rules + line)[0].what == "10.1.0.5 to 10.2.0.9 in blue, icmp type 3 code 4");
+  CHECK(says(compiled(sound_head() + "tests:\n" +
+                      test_line("10.1.0.5", "10.2.0.9", "tcp, port: 80, code: 4", "allow")),
+             "code"));
+}
+
 TEST_CASE("rules that say nothing new, or that no packet matches, are warned about with their lines") {
   CHECK(warned("  - {from: dc, to: web-prod, protocol: tcp, ports: [80]}\n").empty());
   CHECK(
@@ -229,4 +304,35 @@ TEST_CASE("a diff says in words who is cut, what moves and which rules are lost"
         "prefix.class: 10.2.0.0/24 in blue its class changes from web-prod to dc\n"
         "prefix.added: 10.5.0.0/24 in red is new, owned by gateway gw1\n"
         "rule.lost: dc to web-prod, tcp ports 80 is no longer allowed by this rule\n");
+}
+
+TEST_CASE("a diff says what changes of services, ICMP codes and packet rates") {
+  const std::string rule = "rules: [{from: dc, to: web-prod, protocol: icmp, types: [3], codes: [4]}]\n";
+  const Result<Compiled> before = compiled(with_services() + rule);
+  REQUIRE(before);
+  std::string text = with_services("[{address: 10.1.0.5, weight: 3}, {address: 10.2.0.9}]") + rule;
+  const auto replace = [&text](std::string_view from, std::string_view to) {
+    REQUIRE(text.find(from) != std::string::npos);
+    text.replace(text.find(from), from.size(), to);
+  };
+  replace("port: 443", "port: 8443");
+  replace("  - {id: names, protocol: udp, port: 53", "  - {id: resolver, protocol: udp, port: 53");
+  replace("{service: names}", "{service: resolver}");
+  replace("codes: [4]", "codes: [4, 13]");
+  replace("tags: [web, prod]}", "tags: [web, prod], packet_rate: 5000}");
+  const Result<Compiled> after = compiled(text);
+  REQUIRE(after);
+  std::string said;
+  for (const Change& change : diff_snapshots(before->snapshot, after->snapshot))
+    said += std::string(change.kind) + ": " + change.subject + " " + change.text + "\n";
+  CHECK(said ==
+        "peer.changed: peer site-b its packet rate changes from none to 5000 packets a second\n"
+        "prefix.moved: 10.1.0.53/32 in blue moves from service names to service resolver\n"
+        "service.lost: service names is removed\n"
+        "service.changed: service www its port changes from tcp 443 to tcp 8443\n"
+        "service.changed: service www who answers for it changes from 10.1.0.5 (weight 1), 10.2.0.9 (weight "
+        "1, draining) to 10.1.0.5 (weight 3), 10.2.0.9 (weight 1)\n"
+        "service.added: service resolver is new, backends 10.1.0.5 (weight 1)\n"
+        "rule.lost: dc to web-prod, icmp types 3 codes 4 is no longer allowed by this rule\n"
+        "rule.added: dc to web-prod, icmp types 3 codes 4, 13 is allowed from now on\n");
 }
