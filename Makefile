@@ -211,8 +211,8 @@ demo: all
 	@KEEP=$(KEEP) $(PYTHON) -B deploy/demo/demo.py
 
 .PHONY: mutants
-mutants: tests-built
-	@$(PYTHON) -B test/mutants/run.py $(MUTANT)
+mutants: $(SKELETON)
+	@CXX='$(CXX)' $(PYTHON) -B test/mutants/run.py $(MUTANT)
 
 # ---- measurements -----------------------------------------------------------------------------------------------
 
@@ -240,6 +240,12 @@ bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-snapshot
 	@$(BUILD)/bench-journal
 	@$(BUILD)/bench-snapshot
 
+# What a change must pass before it is taken in: fuzzers for 60 s each, besides all tests.
+.PHONY: ci
+ci: lint
+	@$(MAKE) test
+	@$(MAKE) fuzz
+
 # Long runs: the same suites with NIGHTLY=1, every mutant, an hour of fuzzing.
 .PHONY: nightly
 nightly: tests-built
@@ -252,13 +258,14 @@ nightly: tests-built
 
 FUZZ_SECONDS := 60
 FUZZERS := $(patsubst test/fuzz/%.cpp,$(BUILD)/fuzz/%,$(wildcard test/fuzz/fuzz_*.cpp))
-FUZZ_MODULES := core wire config authority ledger
+FUZZ_MODULES := core wire config authority
 FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$(wildcard userspace/$(m)/*.cpp)) \
   test/support/reference_json.cpp)
-.SECONDARY: $(FUZZ_OBJECTS)
 # The journal's fuzzer opens journals on the simulated disk, with small segments.
-FUZZ_SIMULATION := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard test/sim/simulated_*.cpp) test/sim/journals.cpp)
-$(BUILD)/fuzz/fuzz_journal: $(FUZZ_SIMULATION)
+FUZZ_JOURNAL := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard userspace/ledger/*.cpp test/sim/simulated_*.cpp) \
+  test/sim/journals.cpp)
+.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_JOURNAL)
+$(BUILD)/fuzz/fuzz_journal: $(FUZZ_JOURNAL)
 $(BUILD)/fuzz/%: CPPFLAGS += -Itest -DPOSTERN_SIMULATED_SEGMENT_BYTES=65536
 FUZZFLAGS := -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp | $(DEPS)
