@@ -16,7 +16,7 @@
 #include "reasons.h"
 
 /* Part of every pin's name: raise it with any change of layout below. */
-#define PT_ABI_VERSION 2
+#define PT_ABI_VERSION 3
 
 #define PT_SLOTS 2 /* generations that tables exist for at once: the active one and the idle one */
 
@@ -56,6 +56,10 @@ struct pt_address {
 #define PT_SELECTOR(generation, slot) (((__u64)(generation) << 1) | (slot))
 #define PT_SELECTOR_SLOT(selector) ((__u32)((selector)&1))
 #define PT_SELECTOR_GENERATION(selector) ((selector) >> 1)
+/* selector[PT_CLOSES(slot)]: when the slot's generation closes by itself, in nanoseconds of CLOCK_MONOTONIC,
+ * which does not count sleep; 0: never. The agent moves it as it learns what time it is. */
+#define PT_CLOSES(slot) (1 + (slot))
+#define PT_SELECTOR_WORDS (1 + PT_SLOTS)
 
 /* gateway[slot]: what a generation says of this gateway itself. */
 struct pt_gateway {

@@ -171,7 +171,7 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
   packet->segment = segment;
   if (pt_is_hosts(packet, segment, link, flow, source, destination)) return PT_VERDICT_PASS;
 
-  if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
+  if (!pt_is_open(&packet->generation)) return -PT_DROP_CLOSED;
   if (!pt_is_owned(source) && !flow->error) return -PT_DROP_SOURCE_DENIED;
   /* The kernel cuts what was judged whole before, or by its first piece. */
   if (flow->fragment != PT_FRAGMENT_LATER || !packet->from_host || !source || !destination) {

@@ -15,7 +15,7 @@
 
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
-  __uint(max_entries, 1);
+  __uint(max_entries, PT_SELECTOR_WORDS);
   __uint(map_flags, BPF_F_MMAPABLE);
   __type(key, __u32);
   __type(value, __u64);
@@ -215,6 +215,16 @@ PT_STAGE struct pt_generation pt_generation_read(void) {
   generation.gateway = bpf_map_lookup_elem(&gateway, &generation.slot);
   if (!generation.gateway) generation.number = 0;
   return generation;
+}
+
+/* May mesh traffic pass at all? Asked once a packet, of those that are the mesh's. The coarse clock, for this
+ * one needs no more than its tick, and only where a deadline stands. */
+PT_STAGE bool pt_is_open(const struct pt_generation* generation) {
+  const __u32 key = PT_CLOSES(generation->slot);
+  if (!generation->gateway->open) return false;
+  const volatile __u64* word = bpf_map_lookup_elem(&selector, &key);
+  const __u64 closes_ns = word ? *word : 1;
+  return !closes_ns || bpf_ktime_get_coarse_ns() < closes_ns;
 }
 
 /* The inner map that a slot holds, NULL if it is missing. `slot` must be an lvalue. */

@@ -59,7 +59,7 @@ PT_STAGE int pt_tunnel_read(const struct pt_packet* packet, const struct pt_link
   if (link->tags) return -PT_DROP_VLAN_TAG;
   if (outer->fragment) return -PT_DROP_FRAGMENT;
   if (outer->options) return -PT_DROP_UNKNOWN_HEADER;
-  if (!packet->generation.gateway->open) return -PT_DROP_CLOSED;
+  if (!pt_is_open(&packet->generation)) return -PT_DROP_CLOSED;
 
   const __u32 headers = sizeof(struct pt_udp) + sizeof(struct pt_vxlan);
   const __u32 at = sizeof(struct pt_ethernet) +

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/clock.h"
 #include "packet_case.h"
 
 namespace postern::testing {
@@ -19,6 +20,10 @@ Bytes inward(Who who) {
 }
 Bytes outward() {
   return on_site(tcp_packet({site_host(), inside(kAlpha)}, 40000, 80, kSyn));
+}
+
+std::uint64_t monotonic_ns() {
+  return SystemClock().monotonic_ns();
 }
 
 // The selector as the packet path reads it.
@@ -98,6 +103,38 @@ TEST_CASE("a peer that a new generation revokes is out at the flip, and the othe
   CHECK(gateway.underlay(inward(kAlpha)).end == drop(PT_DROP_PEER_REVOKED));
   CHECK(gateway.local(outward()).end == drop(PT_DROP_PEER_REVOKED));
   CHECK(gateway.underlay(inward(kBeta)).end == verdict(PT_VERDICT_DECAPSULATED));
+  gateway.adopt(mesh_tables());
+  CHECK(gateway.underlay(inward(kAlpha)).end == verdict(PT_VERDICT_DECAPSULATED));
+}
+
+TEST_CASE("a generation closes at its instant though nobody is there to close it") {
+  TestGateway gateway(mesh_tables());
+  const Route to_host{ip("192.0.2.50"), our_underlay()};
+  const Bytes hosts = on_underlay(tcp_packet(to_host, 40000, 22, kSyn));
+  const std::uint64_t closes_ns = monotonic_ns() + 300'000'000;
+  gateway.generations().close_at(closes_ns);
+  CHECK(gateway.underlay(inward(kAlpha)).end == verdict(PT_VERDICT_DECAPSULATED));
+  CHECK(gateway.local(outward()).end == verdict(PT_VERDICT_ENCAPSULATED));
+  while (monotonic_ns() < closes_ns + 50'000'000)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(gateway.underlay(inward(kAlpha)).end == drop(PT_DROP_CLOSED));
+  CHECK(gateway.local(outward()).end == drop(PT_DROP_CLOSED));
+  CHECK(gateway.underlay(hosts).end == verdict(PT_VERDICT_PASS));
+  gateway.generations().close_at(0);
+  CHECK(gateway.underlay(inward(kAlpha)).end == verdict(PT_VERDICT_DECAPSULATED));
+}
+
+TEST_CASE("a generation's closing comes with its flip, and equal tables take it at once") {
+  TestGateway gateway(mesh_tables());
+  dataplane::Tables tables = mesh_tables();
+  revoke(tables, kBeta);
+  gateway.adopt(tables, 1);
+  CHECK(gateway.underlay(inward(kAlpha)).end == drop(PT_DROP_CLOSED));
+  gateway.adopt(tables);
+  CHECK(gateway.generations().closes_ns() == 0);
+  CHECK(gateway.underlay(inward(kAlpha)).end == verdict(PT_VERDICT_DECAPSULATED));
+  gateway.adopt(tables, 1);
+  CHECK(gateway.underlay(inward(kAlpha)).end == drop(PT_DROP_CLOSED));
   gateway.adopt(mesh_tables());
   CHECK(gateway.underlay(inward(kAlpha)).end == verdict(PT_VERDICT_DECAPSULATED));
 }

@@ -130,10 +130,10 @@ TestGateway::TestGateway(const dataplane::Tables& tables) : TestGateway() {
   adopt(tables);
 }
 
-void TestGateway::adopt(const dataplane::Tables& tables) {
+void TestGateway::adopt(const dataplane::Tables& tables, std::uint64_t closes_ns) {
   dataplane::Tables sorted = tables;
   sort_rows(sorted);
-  need(generations_.adopt(sorted));
+  need(generations_.adopt(sorted, Generation(), closes_ns));
 }
 
 Run TestGateway::run(Side side, const Bytes& frame, std::uint32_t ifindex, std::size_t metadata,

@@ -53,7 +53,7 @@ class TestGateway {
   TestGateway();
   explicit TestGateway(const dataplane::Tables& tables);
 
-  void adopt(const dataplane::Tables& tables);
+  void adopt(const dataplane::Tables& tables, std::uint64_t closes_ns = 0);
   // `metadata` bytes in front of the frame take from its headroom. A frame of more than a page is given in
   // several buffers; `linear` says how much of it lies in the first one (0: as much as fits), which Linux
   // 6.18 and newer can do: see can_split().

@@ -219,3 +219,23 @@ def test_an_expired_snapshot_follows_its_own_on_expiry(fresh_lab, on_expiry, ser
     gw.start(ready=False)
     assert gw.status()["open"] is served, "a restart changes nothing about it"
     assert (lab.host_b.ping(A4, 1, wait=0.2) == 1) is served
+
+
+@pytest.mark.parametrize("on_expiry, served", [("hold", True), ("close", False)])
+def test_a_snapshot_expires_in_the_kernel_though_the_agent_is_dead(fresh_lab, on_expiry, served):
+    lab, gw = fresh_lab, fresh_lab.gateway
+
+    def expire(tree):
+        tree["on_expiry"] = on_expiry
+    lab.snapshot = lab.edition(lab.base_policy().changed(expire), expires="8s")
+    gw.apply(lab.snapshot)
+    before = gw.drops()["closed"]
+    gw.kill()
+    assert (KernelTables(gw).closes_ns() > time.monotonic_ns()) is not served, "it is dead before it is due"
+    assert lab.host_b.ping(A4, 1) == 1
+    time.sleep(8)
+    assert (lab.host_b.ping(A4, 2, wait=0.3) > 0) is served
+    gw.start(ready=False)
+    assert (gw.drops()["closed"] > before) is not served
+    lab.adopt(lab.base_policy())
+    assert KernelTables(gw).closes_ns() == 0 and lab.host_b.ping(A4, 1) == 1

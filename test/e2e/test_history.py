@@ -154,6 +154,7 @@ def test_a_clock_before_what_is_signed_is_reported_and_stops_nothing(fresh_lab):
         assert gw.status()["authority"]["clock"] == "behind"
         assert problems(gw, "clock_suspect:") and metric(gw, "postern_clock_suspect") == 1
         assert gw.status()["ready"] and gw.status()["open"] and lab.host_b.ping(A4, 1) == 1
+        assert KernelTables(gw).closes_ns() == 0, "nor does the kernel close by such a clock"
 
 
 def test_a_disk_that_went_back_is_not_served_until_a_bundle_makes_up_for_it(fresh_lab):

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "agent/closing.h"
 #include "agent/errors.h"
 #include "agent/trust.h"
 #include "authority/rollback.h"
@@ -204,8 +205,11 @@ Result<dataplane::SwapReport> Adoption::serve(const authority::Candidate& candid
                                               dataplane::Compiled&& compiled) {
   Result<> fenced = at(Stage::fence, parts_.generations.raise_fences(parts_.authority.fences));
   if (!fenced) return pass_on(std::move(fenced));
+  const authority::Snapshot& snapshot = candidate.snapshot;
+  const std::uint64_t closes_ns =
+      closing_instant_ns(snapshot.on_expiry, snapshot.expires, floor_for(candidate), parts_.clock);
   Result<dataplane::SwapReport> swapped =
-      at(Stage::swap, parts_.generations.adopt(compiled.tables, parts_.authority.generation));
+      at(Stage::swap, parts_.generations.adopt(compiled.tables, parts_.authority.generation, closes_ns));
   if (!swapped) return pass_on(std::move(swapped));
   served_ = describe(candidate, std::move(compiled), now_for(candidate));
   if (!swapped->changed && parts_.authority.active) return swapped;
@@ -248,8 +252,17 @@ UtcSeconds Adoption::now() const {
 }
 
 UtcSeconds Adoption::now_for(const authority::Candidate& candidate) const {
-  return authority::trusted_now(parts_.clock.now_utc(),
-                                std::max(parts_.authority.clock_floor, candidate.snapshot.issued));
+  return authority::trusted_now(parts_.clock.now_utc(), floor_for(candidate));
+}
+
+UtcSeconds Adoption::floor_for(const authority::Candidate& candidate) const {
+  return std::max(parts_.authority.clock_floor, candidate.snapshot.issued);
+}
+
+void Adoption::keep_closing_instant() const {
+  if (!served_) return;
+  const UtcSeconds floor = std::max(parts_.authority.clock_floor, served_->issued);
+  parts_.generations.close_at(closing_instant_ns(served_->on_expiry, served_->expires, floor, parts_.clock));
 }
 
 bool Adoption::is_adopted(const authority::Candidate& candidate) const {

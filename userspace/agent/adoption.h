@@ -80,6 +80,10 @@ class Adoption {
   // The time by which validity is judged: see authority/signed_clock.h.
   UtcSeconds now() const;
 
+  // Tells the kernel again when to close by itself, as the clock has it now: it may have been set, or become
+  // suspect.
+  void keep_closing_instant() const;
+
   // What the kernel serves, as far as this agent put it or found it there.
   const std::optional<Served>& served() const { return served_; }
   bool is_in_force() const;
@@ -104,6 +108,7 @@ class Adoption {
   std::optional<ledger::Earlier> way_back() const;
   bool is_adopted(const authority::Candidate& candidate) const;
   UtcSeconds now_for(const authority::Candidate& candidate) const;
+  UtcSeconds floor_for(const authority::Candidate& candidate) const;
 
   // Counts a failure under its stage and hands the result on.
   template <class T>

@@ -297,6 +297,7 @@ void Gateway::tick() {
     if (now.value + authority::kClockTolerance_s < served->judged_at.value)
       redo_or_alarm("the clock was set back");
   }
+  adoption_.keep_closing_instant();
   log_change(*log_, alarms_.update(health().problems));
 }
 

@@ -53,6 +53,14 @@ Json journal_json(const ledger::Journal& journal, const ledger::Restraint& restr
   return json;
 }
 
+// The kernel closes at its instant, before the agent hears of it.
+bool is_open(const Gateway& gateway) {
+  const std::optional<Served>& served = gateway.adoption().served();
+  const bool open = served ? served->open : gateway.foundation().kernel_open;
+  const std::uint64_t closes_ns = gateway.foundation().generations->closes_ns();
+  return open && (closes_ns == 0 || gateway.clock().monotonic_ns() < closes_ns);
+}
+
 }  // namespace
 
 wire::Json names_array(const std::vector<std::string_view>& names) {
@@ -82,7 +90,7 @@ wire::Json status_report(const Gateway& gateway, const observe::Health& health,
        {"snapshot", snapshot_report(gateway)},
        {"authority", authority_report(gateway)},
        {"generation", number(gateway.foundation().generations->active().value)},
-       {"open", served ? served->open : gateway.foundation().kernel_open},
+       {"open", is_open(gateway)},
        {"interfaces", interfaces_json(gateway.interfaces())},
        {"peers", number(served ? served->peers : 0)},
        {"prefixes", number(served ? served->prefixes : 0)},

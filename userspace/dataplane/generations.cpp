@@ -157,7 +157,8 @@ Generations& Generations::operator=(Generations&&) noexcept = default;
 Generations::~Generations() = default;
 
 Result<Generations> Generations::open(const Plane& plane) {
-  Result<MappedArray> selector = MappedArray::map(plane.map_fd("selector"), "selector", sizeof(__u64));
+  Result<MappedArray> selector =
+      MappedArray::map(plane.map_fd("selector"), "selector", PT_SELECTOR_WORDS * sizeof(__u64));
   if (!selector) return pass_on(std::move(selector));
   Result<MappedArray> port_classes = MappedArray::map(plane.map_fd("port_classes"), "port_classes",
                                                       PT_SLOTS * kPortLines * sizeof(pt_port_line));
@@ -186,7 +187,15 @@ Result<unsigned> Generations::alive() const {
   return filled;
 }
 
-Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor) {
+void Generations::close_at(std::uint64_t closes_ns) const {
+  state_->selector.set_closes_ns(state_->selector.active_slot(), closes_ns);
+}
+
+std::uint64_t Generations::closes_ns() const {
+  return state_->selector.closes_ns(state_->selector.active_slot());
+}
+
+Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor, std::uint64_t closes_ns) {
   if (Result<> fits = check_capacity(tables); !fits) return pass_on(std::move(fits));
   State& state = *state_;
   const std::uint32_t active_slot = state.selector.active_slot();
@@ -206,7 +215,10 @@ Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor) {
                   kPortLines * sizeof(pt_port_line)) != 0) {
     report.tables_written.push_back("port_classes");
   }
-  if (report.tables_written.empty() && active() != Generation()) return report;
+  if (report.tables_written.empty() && active() != Generation()) {
+    close_at(closes_ns);
+    return report;
+  }
 
   report.generation = std::max(active(), floor).next();
   report.changed = true;
@@ -226,6 +238,7 @@ Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor) {
   if (Result<> filled = state.fill_arrays(tables, idle_slot, report.generation, bank); !filled) {
     return pass_on(std::move(filled));
   }
+  state.selector.set_closes_ns(idle_slot, closes_ns);
   state.selector.flip(report.generation);
   state.digests = wanted;
   return report;

@@ -3,6 +3,7 @@
 // point the idle slot at them, one 64-bit store. A packet sees the old generation whole or the new one whole.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <vector>
@@ -34,8 +35,15 @@ class Generations {
   Generation active() const;
 
   // Makes `tables` the active generation. On failure the active one is untouched and still served.
-  // `floor`: the new generation's number is above it, so numbers rise across lost pins.
-  Result<SwapReport> adopt(const Tables& tables, Generation floor = Generation());
+  // `floor`: the new generation's number is above it, so numbers rise across lost pins. `closes_ns`: when the
+  // kernel closes it by itself, as close_at() has it; in force with the flip, and with equal tables at once.
+  Result<SwapReport> adopt(const Tables& tables, Generation floor = Generation(),
+                           std::uint64_t closes_ns = 0);
+
+  // The active generation is closed from this instant of CLOCK_MONOTONIC on, in nanoseconds, whether or not
+  // an agent lives; 0: it is not. One store, which may move the instant either way.
+  void close_at(std::uint64_t closes_ns) const;
+  std::uint64_t closes_ns() const;
 
   // How many generations' tables the kernel holds: the active one and, after a swap, the one before.
   Result<unsigned> alive() const;

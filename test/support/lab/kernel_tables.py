@@ -33,9 +33,16 @@ class KernelTables:
 
     def selector(self):
         """(generation, slot)"""
-        ((_, value),) = self.rows("pinned", self.pin("selector"))
-        (word,) = struct.unpack("<Q", value)
+        word = self._selector_word(0)
         return word >> 1, word & 1
+
+    def closes_ns(self):
+        """When the active generation closes by itself, of CLOCK_MONOTONIC; 0: never."""
+        return self._selector_word(1 + self.selector()[1])
+
+    def _selector_word(self, place):
+        words = dict(self.rows("pinned", self.pin("selector")))
+        return struct.unpack("<Q", words[struct.pack("<I", place)])[0]
 
     def active(self, table):
         """Rows of the inner map that packets use now."""
