@@ -4,6 +4,7 @@ with it touches nothing that was adopted (SPEC 6.3)."""
 
 import os
 import re
+import time
 
 import pytest
 
@@ -38,6 +39,12 @@ def inbox(lab):
     directory = lab.directory / "disk" / f"inbox-{os.urandom(4).hex()}"
     directory.mkdir()
     return directory
+
+
+def name_source(gw, source):
+    """From the next start or reload on."""
+    text = gw.config.read_text(encoding="utf-8")
+    gw.config.write_text(f"{text}authority: {{source: {{{source}}}}}\n", encoding="utf-8")
 
 
 def serial(gw):
@@ -115,6 +122,34 @@ def test_a_directory_of_serials_is_followed_up_to_the_highest(lab, gw, inbox, fo
     until("one that comes later too", lambda: serial(gw) == before + 4)
 
 
+@pytest.mark.parametrize("asleep", [True, False])
+def test_a_directory_leads_a_gateway_over_changes_of_the_root(fresh_lab, asleep):
+    """One that slept through several of them, or that follows each as it comes."""
+    lab, gw = fresh_lab, fresh_lab.gateway
+    inbox = lab.directory / "disk" / "inbox"
+    inbox.mkdir()
+    name_source(gw, f"directory: {inbox}")
+    gw.reload()
+    if asleep:
+        gw.kill()
+    for number, keep_old in enumerate((True, False, True, True), 2):
+        if keep_old:
+            lab.authority.rotate()
+        # Those in between may be out of date by the time that it wakes.
+        expires = "3s" if asleep and number < 5 else "90d"
+        lab.snapshot = lab.edition(lab.base_policy(), keep_old=keep_old, expires=expires)
+        put(lab.snapshot, inbox / f"{number}.json")
+        if not asleep:
+            until("it is followed", lambda: serial(gw) == number, 15)
+    if asleep:
+        until("those in between have expired", lambda: time.time_ns() > lab.snapshot.stat().st_mtime_ns + 4 * 10**9, 10)
+        gw.start()
+    until("the last one is adopted", lambda: serial(gw) == 5, 15)
+    assert problem(gw) is None
+    put(successor(lab, 6701), inbox / "6.json")
+    until("the newest root's next one too", lambda: serial(gw) == 6, 15)
+
+
 # ---- url
 
 def test_a_url_is_polled_and_an_unchanged_document_is_not_sent_again(lab, gw, publisher, follow):
@@ -130,8 +165,8 @@ def test_a_url_is_polled_and_an_unchanged_document_is_not_sent_again(lab, gw, pu
     assert problem(gw) is None and metric(gw, "postern_source_ok") == 1
 
 
-@pytest.mark.parametrize("mode, words", [("truncated", "bytes remaining"), ("oversize", "larger than a snapshot can be"),
-                                         ("announced", "larger than a snapshot can be"),
+@pytest.mark.parametrize("mode, words", [("truncated", "bytes remaining"), ("oversize", "larger than what was asked for"),
+                                         ("announced", "larger than what was asked for"),
                                          ("redirect", "which is not followed"), ("missing", "status 404"),
                                          ("slow", "timed out")])
 def test_a_misbehaving_server_is_an_alarm_and_changes_nothing(lab, gw, publisher, follow, mode, words):
@@ -187,3 +222,76 @@ def test_an_agent_that_stops_does_not_wait_for_a_slow_server(lab, gw, publisher,
     until("the request is under way", publisher.requests)
     assert gw.stop() == 0
     gw.start()
+
+
+# ---- timestamps
+
+def frozen(gw):
+    return next((p for p in gw.status()["problems"] if p.startswith("frozen:")), None)
+
+
+def vouched(lab, valid):
+    """A timestamp for the adopted snapshot, issued now. They are issued in whole seconds, and never go back."""
+    return lab.authority.timestamp(lab.snapshot, valid=valid).read_bytes()
+
+
+def rename_over(path, content):
+    fresh = path.with_suffix(".new")
+    fresh.write_bytes(content)
+    fresh.rename(path)
+
+
+@pytest.mark.parametrize("kind", ["file", "directory", "url"])
+def test_a_source_that_delivers_no_fresh_timestamp_is_an_alarm_until_it_does(fresh_lab, kind, request):
+    lab, gw = fresh_lab, fresh_lab.gateway
+    inbox = lab.directory / "disk" / "inbox"
+    inbox.mkdir()
+    source, publish = f"{kind}: {inbox}", lambda content: rename_over(inbox / "timestamp.json", content)
+    if kind == "file":
+        put(lab.snapshot, inbox / "snapshot.json")
+        source += "/snapshot.json"
+    if kind == "url":
+        publisher = Publisher(gw.namespace, lab.directory / "disk" / "https")
+        request.addfinalizer(publisher.close)
+        publisher.publish(lab.snapshot.read_bytes())
+        source, publish = f"url: '{publisher.url}', ca: {publisher.ca}, {QUICK}", publisher.publish_timestamp
+    name_source(gw, source)
+    gw.reload()
+    until("the source is looked at", lambda: metric(gw, "postern_source_ok") == 1)
+    assert gw.status()["problems"] == [], "a source without timestamps is none to complain of"
+    publish(vouched(lab, valid=4))
+    until("the gateway is vouched for", lambda: gw.status()["authority"].get("timestamp"), 15)
+    assert not frozen(gw) and problem(gw) is None
+    until("the timestamp expires, and nobody brings another", lambda: frozen(gw), 15)
+    assert metric(gw, 'postern_authority{state="frozen"}') == 1 and gw.status()["ready"]
+    publish(vouched(lab, valid=600))
+    until("the source brings one", lambda: not frozen(gw), 15)
+    assert gw.status()["problems"] == [] and lab.host_b.ping(lab.host_a.address4, 1) == 1
+    if kind == "url":
+        until("it is not sent again", lambda: any(r[1] == "304" for r in publisher.requests("timestamp-requests")), 15)
+
+
+def test_a_timestamp_from_a_source_goes_through_the_same_door(fresh_lab):
+    lab, gw = fresh_lab, fresh_lab.gateway
+    inbox = lab.directory / "disk" / "inbox"
+    inbox.mkdir()
+    put(lab.snapshot, inbox / "snapshot.json")
+    name_source(gw, f"file: {inbox}/snapshot.json")
+    gw.reload()
+    good = vouched(lab, valid=600)
+    rename_over(inbox / "timestamp.json", good.replace(b'"v":1', b'"v":2'))
+    until("a changed one is refused", lambda: (p := timestamp_problem(gw)) and "snapshot.signature" in p)
+    assert gw.status()["authority"]["timestamp"] is None
+    rename_over(inbox / "timestamp.json", good)
+    until("the true one is taken", lambda: timestamp_problem(gw) is None)
+    put(successor(lab, 6601), inbox / "snapshot.json")
+    until("snapshots go on beside it", lambda: serial(gw) == 2)
+    rename_over(inbox / "timestamp.json", vouched(lab, valid=600))
+    until("its successor vouches for the next one", lambda: gw.status()["authority"]["timestamp"]["serial"] == 2)
+    rename_over(inbox / "timestamp.json", good)
+    until("an old one is refused", lambda: (p := timestamp_problem(gw)) and "timestamp.rollback" in p)
+    assert gw.status()["ready"] and problem(gw) is None
+
+
+def timestamp_problem(gw):
+    return next((p for p in gw.status()["problems"] if "source of timestamps" in p), None)

@@ -115,6 +115,7 @@ void Daemon::follow_source() {
   if (!wanted) return;
   source_ = SnapshotSource::open(io_, *wanted,
                                  {[this](std::string_view text) { return take_from_source(text); },
+                                  [this](std::string_view text) { return see_from_source(text); },
                                   [this] {
                                     const auto& adopted = gateway_->foundation().lineage.authority.adopted;
                                     return adopted ? adopted->serial : Serial();
@@ -132,6 +133,12 @@ Result<> Daemon::take_from_source(std::string_view text) {
   start_neighbour_round();
   publish();
   return {};
+}
+
+Result<> Daemon::see_from_source(std::string_view text) {
+  Result<> seen = gateway_->see_timestamp(text);
+  publish();
+  return seen;
 }
 
 void Daemon::wait_for_signal() {

@@ -40,6 +40,7 @@ class Daemon {
   // Opens the config's source of snapshots, if another one is open or none.
   void follow_source();
   Result<> take_from_source(std::string_view text);
+  Result<> see_from_source(std::string_view text);
   void wait_for_signal();
   void publish();
   void start_neighbour_round();

@@ -13,6 +13,8 @@ namespace {
 
 constexpr long kConnectTimeout_s = 10;
 constexpr std::size_t kMaxEtagBytes = 256;
+constexpr long kNotFound = 404;
+constexpr long kGone = 410;
 
 struct FreeHandle {
   void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
@@ -90,7 +92,7 @@ tl::unexpected<Error> failed(const HttpsRequest& request, std::string why) {
 Result<HttpsReply> judge(const HttpsRequest& request, CURL* handle, CURLcode code, const char* error,
                          Transfer& transfer) {
   if (transfer.too_large || code == CURLE_FILESIZE_EXCEEDED) {
-    return failed(request, "the answer is larger than a snapshot can be, " +
+    return failed(request, "the answer is larger than what was asked for can be, " +
                                std::to_string(request.limit_bytes) + " bytes; nothing of it was kept");
   }
   if (code != CURLE_OK) return failed(request, *error != '\0' ? error : ::curl_easy_strerror(code));
@@ -99,6 +101,11 @@ Result<HttpsReply> judge(const HttpsRequest& request, CURL* handle, CURLcode cod
   if (status == 304 && !request.etag.empty()) {
     transfer.reply.unchanged = true;
     transfer.reply.body.clear();
+    return std::move(transfer.reply);
+  }
+  if (request.optional && (status == kNotFound || status == kGone)) {
+    transfer.reply = {};
+    transfer.reply.missing = true;
     return std::move(transfer.reply);
   }
   if (status >= 300 && status < 400) {

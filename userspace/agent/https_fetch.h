@@ -18,10 +18,12 @@ struct HttpsRequest {
   std::filesystem::path ca;  // PEM of whom to trust; empty: the system's
   long timeout_s = 30;       // for the whole of it
   std::size_t limit_bytes = 0;
+  bool optional = false;  // that the server has no such document is no failure
 };
 
 struct HttpsReply {
   bool unchanged = false;  // the copy at hand is the newest
+  bool missing = false;    // of an optional document
   std::string body;
   std::string etag;
 };

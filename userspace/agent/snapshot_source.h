@@ -1,33 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where snapshots come from without an operator: a file, a directory of serials, or an HTTPS URL (SPEC 6.3).
-// A source is never trusted. What it brings goes through the same door as `postern apply`, whole or not at
-// all; what goes wrong is a problem to report, and touches nothing that was adopted.
+// Where snapshots and timestamps come from without an operator: a file, a directory of serials, or an HTTPS
+// URL (SPEC 6.3). A source is never trusted. What it brings goes through the same door as `postern apply`,
+// whole or not at all; what goes wrong is a problem to report, and touches nothing that was adopted.
 #pragma once
 
 #include <asio/io_context.hpp>
-#include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
+#include <string>
 #include <string_view>
 
+#include "agent/delivery.h"
 #include "agent/source_status.h"
 #include "config/config.h"
 #include "core/ids.h"
 #include "core/result.h"
-#include "wire/hash.h"
 
 namespace postern::agent {
 
-// What a source asks of the gateway. Both are called on the loop.
+// What a source asks of the gateway. All are called on the loop.
 struct SourceDoor {
   // Takes a signed snapshot or a bundle, as `apply` does. What is adopted already is no failure.
   std::function<Result<>(std::string_view text)> take;
+  // Takes a signed timestamp. One that was seen already is no failure.
+  std::function<Result<>(std::string_view text)> see;
   // Highest adopted serial; 0 for none.
   std::function<Serial()> adopted;
   // After each look.
   std::function<void(const SourceStatus&)> report;
 };
+
+// Where the timestamp of a snapshot at `url` is: in the place of the last segment, without a query.
+std::string timestamp_url_of(std::string_view url);
 
 class SnapshotSource {
  public:
@@ -40,22 +45,29 @@ class SnapshotSource {
                                               SourceDoor door);
 
  protected:
+  enum class Kind { snapshot, timestamp };
+
   SnapshotSource(std::string name, SourceDoor door);
   const SourceDoor& door() const { return door_; }
 
-  // Outcomes of a look. Old news is what was offered last, unless it was refused a while ago: then it is due
-  // again, since clocks and disks mend.
-  bool is_old_news(std::string_view text) const;
-  void unchanged();
-  Result<> offer(std::string_view text, std::string_view whence);
-  void failed(const Error& error);
-  void all_is_well();
+  // Outcomes of a look for a document of that kind.
+  bool is_old_news(Kind kind, std::string_view text) const;
+  void unchanged(Kind kind);
+  Result<> offer(Kind kind, std::string_view text, std::string_view whence);
+  void failed(Kind kind, const Error& error);
+  void all_is_well(Kind kind);
+
+  // A look for the timestamp in this directory. There need not be one.
+  void look_for_timestamp(const std::filesystem::path& directory);
 
  private:
+  Delivery& delivery(Kind kind) { return kind == Kind::snapshot ? snapshot_ : timestamp_; }
+  void report();
+
   SourceDoor door_;
   SourceStatus status_;
-  std::optional<Hash256> offered_;
-  std::optional<std::chrono::steady_clock::time_point> retry_at_;  // it was refused
+  Delivery snapshot_;
+  Delivery timestamp_;
 };
 
 }  // namespace postern::agent

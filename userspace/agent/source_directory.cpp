@@ -7,6 +7,8 @@
 
 #include "agent/errors.h"
 #include "authority/bundle.h"
+#include "authority/envelope.h"
+#include "authority/snapshot_codec.h"
 #include "core/file.h"
 
 namespace postern::agent {
@@ -23,6 +25,53 @@ std::optional<Serial> serial_of(std::string_view name) {
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), serial);
   if (error != std::errc{} || end != name.data() + name.size()) return std::nullopt;
   return Serial(serial);
+}
+
+// Fails with errc::source when they are more than a bundle holds.
+Result<std::string> sealed(const std::vector<SerialFile>& files) {
+  const auto too_many = [&files] {
+    return fail(errc::source, "the " + std::to_string(files.size()) + " snapshots up to " +
+                                  files.back().path.string() +
+                                  " are more than a bundle holds; apply those in between by hand");
+  };
+  if (files.size() > authority::kMaxBundleEntries) return too_many();
+  std::vector<std::string> texts;
+  std::vector<authority::BundleEntry> entries;
+  std::size_t room = authority::kMaxBundleBytes - kBundleOverhead;
+  texts.reserve(files.size());
+  for (const SerialFile& file : files) {
+    Result<std::string> text = read_file(file.path, authority::kMaxBundleBytes);
+    if (!text) return text;
+    if (text->size() > room) return too_many();
+    room -= text->size();
+    texts.push_back(std::move(*text));
+    entries.push_back({file.serial, texts.back()});
+  }
+  return authority::seal_bundle(entries);
+}
+
+// Believed for the choice of files alone; what is chosen is verified later. None: no snapshot at all.
+std::optional<authority::Root> claimed_root(const SerialFile& file) {
+  const Result<std::string> text = read_file(file.path, authority::kMaxBundleBytes);
+  if (!text) return std::nullopt;
+  const Result<authority::Envelope> envelope = authority::open_envelope(*text);
+  if (!envelope) return std::nullopt;
+  Result<authority::Snapshot> snapshot = authority::parse_snapshot(envelope->payload);
+  if (!snapshot) return std::nullopt;
+  return std::move(snapshot->root);
+}
+
+std::vector<SerialFile> way_to_last(const std::vector<SerialFile>& files) {
+  std::vector<SerialFile> out{files.front()};
+  std::optional<authority::Root> before = claimed_root(files.front());
+  for (std::size_t i = 1; i < files.size(); ++i) {
+    std::optional<authority::Root> root = claimed_root(files[i]);
+    const bool changes = !root || root != before;
+    if (changes && out.back().serial != files[i - 1].serial) out.push_back(files[i - 1]);
+    if (changes || i + 1 == files.size()) out.push_back(files[i]);
+    before = std::move(root);
+  }
+  return out;
 }
 
 }  // namespace
@@ -48,40 +97,32 @@ SourceDirectory::SourceDirectory(asio::io_context& io, std::filesystem::path dir
   look();
 }
 
-// Several go as one bundle: those in between may have expired, and are followed for their roots alone.
 void SourceDirectory::look() {
-  const Result<std::vector<SerialFile>> files = serials_in(directory_, door().adopted());
-  if (!files) return failed(files.error());
-  if (files->empty()) {
-    unchanged();
-    return all_is_well();
-  }
-  const Result<std::string> text = gather(*files);
-  if (!text) return failed(text.error());
-  if (is_old_news(*text)) return unchanged();
-  const std::string whence = "what it holds up to " + files->back().path.filename().string();
-  // It reports its outcome itself.
-  [[maybe_unused]] const Result<> taken = offer(*text, whence);
+  look_for_snapshots();
+  look_for_timestamp(directory_);
 }
 
-Result<std::string> SourceDirectory::gather(const std::vector<SerialFile>& files) const {
-  std::vector<std::string> texts;
-  std::vector<authority::BundleEntry> entries;
-  std::size_t room = authority::kMaxBundleBytes - kBundleOverhead;
-  texts.reserve(std::min(files.size(), authority::kMaxBundleEntries));
-  for (const SerialFile& file : files) {
-    if (entries.size() == authority::kMaxBundleEntries) break;
-    Result<std::string> text = read_file(file.path, authority::kMaxBundleBytes);
-    if (!text) return text;
-    if (files.size() == 1) return text;
-    // The next look goes on with what does not fit.
-    if (text->size() > room) break;
-    room -= text->size();
-    texts.push_back(std::move(*text));
-    entries.push_back({file.serial, texts.back()});
+// Several go as one bundle: those in between may have expired, and are followed for their roots alone.
+void SourceDirectory::look_for_snapshots() {
+  const Result<std::vector<SerialFile>> files = serials_in(directory_, door().adopted());
+  if (!files) return failed(Kind::snapshot, files.error());
+  if (files->empty()) {
+    unchanged(Kind::snapshot);
+    return all_is_well(Kind::snapshot);
   }
-  if (entries.empty()) return read_file(files.front().path, authority::kMaxBundleBytes);
-  return authority::seal_bundle(entries);
+  const Result<std::string> text = bundle_of(*files);
+  if (!text) return failed(Kind::snapshot, text.error());
+  if (is_old_news(Kind::snapshot, *text)) return unchanged(Kind::snapshot);
+  const std::string whence = "what it holds up to " + files->back().path.filename().string();
+  // It reports its outcome itself.
+  [[maybe_unused]] const Result<> taken = offer(Kind::snapshot, *text, whence);
+}
+
+Result<std::string> bundle_of(const std::vector<SerialFile>& files) {
+  if (files.size() == 1) return read_file(files.front().path, authority::kMaxBundleBytes);
+  Result<std::string> all = sealed(files);
+  if (all || !(all.error().code == errc::source)) return all;
+  return sealed(way_to_last(files));
 }
 
 }  // namespace postern::agent

@@ -13,13 +13,18 @@ SourceFile::SourceFile(asio::io_context& io, std::filesystem::path path, SourceD
   look();
 }
 
-// A file that is being written is read torn and refused; the end of the writing is another event.
 void SourceFile::look() {
+  look_for_snapshot();
+  look_for_timestamp(path_.parent_path());
+}
+
+// A file that is being written is read torn and refused; the end of the writing is another event.
+void SourceFile::look_for_snapshot() {
   const Result<std::string> text = read_file(path_, authority::kMaxBundleBytes);
-  if (!text) return failed(text.error());
-  if (is_old_news(*text)) return unchanged();
+  if (!text) return failed(Kind::snapshot, text.error());
+  if (is_old_news(Kind::snapshot, *text)) return unchanged(Kind::snapshot);
   // It reports its outcome itself.
-  [[maybe_unused]] const Result<> taken = offer(*text, path_.string());
+  [[maybe_unused]] const Result<> taken = offer(Kind::snapshot, *text, path_.string());
 }
 
 }  // namespace postern::agent

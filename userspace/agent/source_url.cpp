@@ -7,6 +7,7 @@
 #include <random>
 
 #include "authority/bundle.h"
+#include "authority/timestamp.h"
 
 namespace postern::agent {
 namespace {
@@ -24,6 +25,8 @@ SourceUrl::SourceUrl(asio::io_context& io, const config::Source& source, SourceD
     : SnapshotSource("url " + source.url, std::move(door)),
       io_(&io),
       request_{source.url, {}, source.ca, static_cast<long>(source.timeout_s), authority::kMaxBundleBytes},
+      timestamp_request_{timestamp_url_of(source.url),  {},  source.ca, static_cast<long>(source.timeout_s),
+                         authority::kMaxTimestampBytes, true},
       period_s_(source.poll_s),
       self_(std::make_shared<SourceUrl*>(this)),
       poller_([this] { poll(); }) {}
@@ -41,15 +44,19 @@ SourceUrl::~SourceUrl() {
 void SourceUrl::poll() {
   do {
     HttpsRequest request;
+    HttpsRequest timestamp_request;
     {
       const std::lock_guard lock(mutex_);
       request = request_;
+      timestamp_request = timestamp_request_;
       answered_ = false;
     }
-    auto reply = std::make_shared<Result<HttpsReply>>(fetch_https(request, cancelled_));
+    auto round = std::make_shared<Round>();
+    round->snapshot = fetch_https(request, cancelled_);
+    if (!cancelled_) round->timestamp = fetch_https(timestamp_request, cancelled_);
     if (cancelled_) return;
-    asio::post(*io_, [self = self_, reply] {
-      if (*self != nullptr) (*self)->arrived(std::move(*reply));
+    asio::post(*io_, [self = self_, round] {
+      if (*self != nullptr) (*self)->arrived(std::move(*round));
     });
   } while (pause());
 }
@@ -65,18 +72,34 @@ bool SourceUrl::pause() {
   return !cancelled_;
 }
 
-void SourceUrl::arrived(Result<HttpsReply> reply) {
-  bool good = reply.has_value();
-  if (!good) {
-    failed(reply.error());
-  } else if (reply->unchanged) {
-    unchanged();
-    all_is_well();
-  } else {
-    good = offer(reply->body, request_.url).has_value();
+bool SourceUrl::judge(Kind kind, Result<HttpsReply>& reply, const std::string& url, std::string& etag) {
+  if (!reply) {
+    failed(kind, reply.error());
+    return false;
   }
+  if (reply->unchanged || reply->missing) {
+    unchanged(kind);
+    all_is_well(kind);
+    return true;
+  }
+  // A refused snapshot is asked for ever more rarely; a timestamp that was refused is only tried again when
+  // due.
+  if (kind == Kind::timestamp && is_old_news(kind, reply->body)) return false;
+  const bool taken = offer(kind, reply->body, url).has_value();
+  if (taken) etag = std::move(reply->etag);
+  return taken;
+}
+
+// How long to wait follows from the snapshot alone: a timestamp that is refused must not hold snapshots up.
+void SourceUrl::arrived(Round round) {
+  std::string etag = request_.etag;
+  std::string timestamp_etag = timestamp_request_.etag;
+  const bool good = judge(Kind::snapshot, round.snapshot, request_.url, etag);
+  if (door().adopted() != Serial())
+    judge(Kind::timestamp, round.timestamp, timestamp_request_.url, timestamp_etag);
   const std::lock_guard lock(mutex_);
-  if (good && !reply->unchanged) request_.etag = std::move(reply->etag);
+  request_.etag = std::move(etag);
+  timestamp_request_.etag = std::move(timestamp_etag);
   failures_in_a_row_ = good ? 0 : failures_in_a_row_ + 1;
   answered_ = true;
   wake_.notify_all();

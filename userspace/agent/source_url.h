@@ -17,9 +17,9 @@ namespace postern::agent {
 // 0..1.
 double pause_seconds(unsigned period_s, unsigned failures_in_a_row, double dice);
 
-// Polls a URL from a thread of its own, which knows nothing but how to fetch; all else happens on the loop.
-// The ETag of a document that was taken is sent along; one that was refused is fetched again, in case it is
-// mended.
+// Polls a URL, and that of its timestamp, from a thread of its own, which knows nothing but how to fetch; all
+// else happens on the loop. The ETag of a document that was taken is sent along; one that was refused is
+// fetched again, in case it is mended.
 class SourceUrl final : public SnapshotSource {
  public:
   SourceUrl(asio::io_context& io, const config::Source& source, SourceDoor door);
@@ -27,11 +27,18 @@ class SourceUrl final : public SnapshotSource {
 
  private:
   void poll();
-  void arrived(Result<HttpsReply> reply);
+  struct Round {
+    Result<HttpsReply> snapshot;
+    Result<HttpsReply> timestamp;
+  };
+  void arrived(Round round);
+  // Whether it was good; then `etag` is the one to send next.
+  bool judge(Kind kind, Result<HttpsReply>& reply, const std::string& url, std::string& etag);
   bool pause();
 
   asio::io_context* io_;
-  HttpsRequest request_;  // the etag is the mutex's
+  HttpsRequest request_;  // of the snapshot; its etag is the mutex's
+  HttpsRequest timestamp_request_;
   unsigned period_s_;
   std::atomic<bool> cancelled_ = false;
   std::mutex mutex_;

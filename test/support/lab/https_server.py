@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An HTTPS server that hands out one file, and misbehaves when told to. Runs inside a namespace as a program of its own:
+"""An HTTPS server that hands out a snapshot and a timestamp, and misbehaves with the snapshot when told to. Runs inside a
+namespace as a program of its own:
 
     https_server.py DIRECTORY PORT
 
-DIRECTORY holds server.pem (certificate and key), `body`, and `mode`, both read anew for each request. What was asked goes
-to `requests`, a line each: the mode, the answered status, and the If-None-Match header.
+DIRECTORY holds server.pem (certificate and key), `body`, `mode`, and perhaps `timestamp`, all read anew for each request.
+What was asked goes to `requests`, a line each: the mode, the answered status, and the If-None-Match header; what was asked
+of timestamp.json to `timestamp-requests`.
 """
 
 import hashlib
@@ -21,14 +23,23 @@ class Handler(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     directory = pathlib.Path()
 
+    log = "requests"
+
     def do_GET(self):
+        if self.path.endswith("/timestamp.json"):
+            self.log = "timestamp-requests"
+            timestamp = self.directory / "timestamp"
+            known = timestamp.exists()
+            getattr(self, "_good" if known else "_missing")("timestamp", timestamp.read_bytes() if known else b"")
+            self.close_connection = True
+            return
         mode = (self.directory / "mode").read_text(encoding="utf-8").strip()
         body = (self.directory / "body").read_bytes()
         getattr(self, f"_{mode}")(mode, body)
         self.close_connection = True
 
     def _note(self, mode, status):
-        with open(self.directory / "requests", "a", encoding="utf-8") as log:
+        with open(self.directory / self.log, "a", encoding="utf-8") as log:
             log.write(f"{mode} {status} {self.headers.get('If-None-Match', '-')}\n")
 
     def _answer(self, mode, status, body, length=None, headers=()):

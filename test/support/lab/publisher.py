@@ -47,9 +47,13 @@ class Publisher:
         (self.directory / "mode.new").write_text(mode, encoding="utf-8")
         (self.directory / "mode.new").rename(self.directory / "mode")
 
-    def requests(self):
+    def publish_timestamp(self, body):
+        (self.directory / "timestamp.new").write_bytes(body)
+        (self.directory / "timestamp.new").rename(self.directory / "timestamp")
+
+    def requests(self, log="requests"):
         """[(mode, status, etag sent)]"""
-        log = self.directory / "requests"
+        log = self.directory / log
         return [line.split() for line in log.read_text(encoding="utf-8").splitlines()] if log.exists() else []
 
     def close(self):
