@@ -112,9 +112,8 @@ void JsonCursor::refuse_unicode_escape() {
   const bool high = unit >= 0xd800 && unit < 0xdc00;
   const bool low = unit >= 0xdc00 && unit < 0xe000;
   const std::string_view next = text_.substr(at_ + 6);
-  const std::optional<unsigned> second =
-      next.starts_with("\\u") ? parse_hex4(next.substr(2)) : std::optional<unsigned>();
-  const bool pair = high && second && *second >= 0xdc00 && *second < 0xe000;
+  const unsigned second = next.starts_with("\\u") ? parse_hex4(next.substr(2)).value_or(0) : 0;
+  const bool pair = high && second >= 0xdc00 && second < 0xe000;
   if (low || (high && !pair)) {
     refuse(errc::json_surrogate, at_,
            "half of a surrogate pair without its other half after it, no character");
