@@ -32,13 +32,13 @@ Result<Lseq> GroupCommit::commit(std::span<const BatchItem> items) {
   entry->bytes = bytes_of(items);
   std::unique_lock<std::mutex> lock(mutex_);
   queue_.push_back(entry);
-  while (!entry->finished) {
-    if (!leading_ && queue_.front() == entry) {
-      lead(lock);
-    } else {
-      entry->wake.wait(lock);
-    }
+  if (leading_ || queue_.front() != entry) {
+    lock.unlock();
+    entry->turn.wait(Turn::waits);
+    if (entry->turn.load() == Turn::ends) return std::move(entry->result);
+    lock.lock();
   }
+  lead(lock);  // its own entry is the first of the batch
   return std::move(entry->result);
 }
 
@@ -82,12 +82,14 @@ void GroupCommit::lead(std::unique_lock<std::mutex>& lock) {
     if (!waits(*entry)) entry->done(entry->result);
   }
   lock.lock();
-  for (const std::shared_ptr<Entry>& entry : batch) {
-    entry->finished = true;
-    entry->wake.notify_one();
-  }
   leading_ = false;
   hand_over();
+  lock.unlock();
+  for (const std::shared_ptr<Entry>& entry : batch) {
+    if (!waits(*entry)) continue;
+    entry->turn.store(Turn::ends);
+    entry->turn.notify_one();
+  }
 }
 
 // Wakes whoever has to lead next. Called with the mutex held and nobody leading.
@@ -97,7 +99,8 @@ void GroupCommit::hand_over() {
     return;
   }
   if (waits(*queue_.front())) {
-    queue_.front()->wake.notify_one();
+    queue_.front()->turn.store(Turn::leads);
+    queue_.front()->turn.notify_one();
   } else {
     flush_wake_.notify_one();
   }
@@ -110,6 +113,7 @@ void GroupCommit::run_flush_thread() {
                      [this] { return !leading_ && (queue_.empty() ? stopping_ : !waits(*queue_.front())); });
     if (queue_.empty()) return;
     lead(lock);
+    lock.lock();
   }
 }
 

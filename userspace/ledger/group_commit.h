@@ -4,9 +4,11 @@
 // Batches are written one at a time, by a leader. A thread that waits for its own batch leads when nobody
 // does and it is the first in the queue: a lone writer pays for no change of threads. What was submitted
 // without waiting is led by the flush thread. The leader takes what is queued up to the size of a batch,
-// writes without holding the mutex, tells everybody, and hands over to whoever is first in the queue then.
+// writes without holding the mutex, hands over to whoever is first in the queue then, and tells those who
+// wait: the next flush is under way while they wake up, and none of them needs the mutex for it.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -42,18 +44,19 @@ class GroupCommit {
   void submit(RecordType type, std::vector<std::string> payloads, Done done);
 
  private:
+  enum class Turn { waits, leads, ends };
   struct Entry {
     std::vector<std::string> owned;  // payloads of a submitted one
     std::vector<BatchItem> items;
     std::size_t bytes = 0;
-    Done done;                     // of a submitted one
-    std::condition_variable wake;  // of a waiting one
-    bool finished = false;
-    Result<Lseq> result = Lseq();
+    Done done;                             // of a submitted one
+    std::atomic<Turn> turn = Turn::waits;  // of a waiting one
+    Result<Lseq> result = Lseq();          // set before its turn ends
   };
 
   static std::size_t bytes_of(std::span<const BatchItem> items);
   static bool waits(const Entry& entry) { return !entry.done; }
+  // Comes back without the lock.
   void lead(std::unique_lock<std::mutex>& lock);
   std::vector<std::shared_ptr<Entry>> take_batch();
   void hand_over();

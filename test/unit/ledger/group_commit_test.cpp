@@ -229,9 +229,10 @@ TEST_CASE("a failed flush reaches each submitter as unknown, and what comes late
   const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
   REQUIRE(journal);
   recording->fault = [](const std::string& call) { return call == "datasync seg-1" ? EIO : 0; };
-  std::promise<Result<Lseq>> told;
-  (*journal)->submit({"{\"a\":1}"}, [&](Result<Lseq> done) { told.set_value(std::move(done)); });
-  const Result<Lseq> outcome = told.get_future().get();
+  // Shared: whoever is told can be done with the answer before the one who tells is done with the promise.
+  const auto told = std::make_shared<std::promise<Result<Lseq>>>();
+  (*journal)->submit({"{\"a\":1}"}, [told](Result<Lseq> done) { told->set_value(std::move(done)); });
+  const Result<Lseq> outcome = told->get_future().get();
   REQUIRE(!outcome);
   CHECK(outcome.error().code == errc::poisoned);
   CHECK(outcome.error().context.find("outcome unknown") != std::string::npos);
