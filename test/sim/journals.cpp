@@ -41,7 +41,7 @@ std::unique_ptr<Journal> opened(SimulatedDisk& disk) {
 
 void compact(Journal& journal) {
   KeepEverything summary;
-  const wire::SecretKey key = wire::SecretKey::generate();
+  static const wire::SecretKey key = wire::SecretKey::generate();
   require(journal.compact({key, summary, 0}).has_value());
 }
 

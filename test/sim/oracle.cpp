@@ -24,7 +24,10 @@ std::string Oracle::acknowledge(Lseq head) {
   if (in_flight_.empty()) return "acknowledged a batch that was never handed in";
   if (head <= head_) return "acknowledged lseq " + std::to_string(head.value) + " a second time";
   if (pin_ < head) return "acknowledged lseq " + std::to_string(head.value) + " before the pin was told";
-  settled_.insert(settled_.end(), in_flight_.front().begin(), in_flight_.front().end());
+  const std::vector<std::string>& batch = in_flight_.front();
+  settled_.insert(settled_.end(), batch.begin(), batch.end());
+  for (std::size_t i = batch.size(); i > 0; --i)
+    settled_at_.emplace_back(head.value - i + 1);
   in_flight_.pop_front();
   head_ = head;
   return "";
@@ -107,10 +110,30 @@ std::string Oracle::judge_side_files(const Journal& journal, Harm harm) {
   return "";
 }
 
-std::string Oracle::judge_start(const std::vector<Record>& found, const Journal& journal, Harm harm) {
+// What a base leaves out is put back, so that the rest is judged as ever. What it keeps must be what was.
+std::string Oracle::restore_compacted(std::vector<Record>& found, const Base* base) const {
+  if (!compacted_ || base == nullptr) return "";
+  std::vector<Record> whole;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < settled_.size() && settled_at_[i] <= base->lseq; ++i) {
+    whole.push_back({settled_at_[i], RecordType::event, {}, settled_[i], true});
+    if (kept == found.size() || !found[kept].from_base || found[kept].lseq != settled_at_[i]) continue;
+    if (found[kept].payload != settled_[i]) return "a base keeps another event than was";
+    whole.back().hash = found[kept++].hash;
+  }
+  if (kept < found.size() && found[kept].from_base) return "a base keeps an event that never was";
+  // The chain cannot be followed through what was left out.
+  std::erase_if(found, [](const Record& record) { return record.from_base; });
+  found.insert(found.begin(), whole.begin(), whole.end());
+  return "";
+}
+
+std::string Oracle::judge_start(std::vector<Record> found, const Journal& journal, Harm harm) {
   const RecoveryReport& report = journal.recovery();
+  const std::vector<Record> shown = found;
+  if (std::string bad = restore_compacted(found, report.base.get()); !bad.empty()) return bad;
   if (std::string bad = judge_events(found, report, harm); !bad.empty()) return bad;
-  if (std::string bad = judge_chain(found); !bad.empty()) return bad;
+  if (std::string bad = judge_chain(shown); !bad.empty()) return bad;
   if (std::string bad = judge_side_files(journal, harm); !bad.empty()) return bad;
   const Lseq head = journal.status().head;
   if (harm == Harm::none) {
@@ -121,8 +144,11 @@ std::string Oracle::judge_start(const std::vector<Record>& found, const Journal&
     }
   }
   settled_.clear();
-  for (const Record& record : found)
+  settled_at_.clear();
+  for (const Record& record : found) {
     settled_.push_back(record.payload);
+    settled_at_.push_back(record.lseq);
+  }
   in_flight_.clear();
   head_ = pin_ = head;
   first_unproven_ = report.first_unproven;

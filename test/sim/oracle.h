@@ -36,10 +36,14 @@ class Oracle {
   void put(const std::string& name, const std::string& content);
   void put_acknowledged(const std::string& name);
 
-  // After a successful start. What it shows is owed from then on; what it does not show must not come back.
-  std::string judge_start(const std::vector<Record>& found, const Journal& journal, Harm harm);
+  // From now on a base may leave out what no replay needs; whoever reads judges that (gateway_events.h).
+  void allow_compacted() { compacted_ = true; }
 
-  std::size_t settled() const { return settled_.size(); }
+  // After a successful start. What it shows is owed from then on; what it does not show must not come back.
+  std::string judge_start(std::vector<Record> found, const Journal& journal, Harm harm);
+
+  // All events that the journal owes, compacted ones too, in order.
+  const std::vector<std::string>& settled() const { return settled_; }
 
  private:
   struct SideFile {
@@ -51,7 +55,11 @@ class Oracle {
   std::string judge_chain(const std::vector<Record>& found) const;
   std::string judge_side_files(const Journal& journal, Harm harm);
 
+  std::string restore_compacted(std::vector<Record>& found, const Base* base) const;
+
   std::vector<std::string> settled_;  // acknowledged, or shown by a start
+  std::vector<Lseq> settled_at_;      // one for one
+  bool compacted_ = false;
   std::deque<std::vector<std::string>> in_flight_;
   Lseq head_;            // highest that was acknowledged or shown
   Lseq first_unproven_;  // of the last start

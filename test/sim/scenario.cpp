@@ -9,6 +9,7 @@
 
 #include "ledger/compaction.h"
 #include "ledger/errors.h"
+#include "ledger/event_rules.h"
 #include "ledger/spare.h"
 #include "sim/simulated_directory.h"
 
@@ -16,6 +17,7 @@ namespace postern::ledger::sim {
 namespace {
 
 constexpr std::size_t kMostWorkInALife = 40;
+constexpr unsigned kGatewaysPercent = 15;
 
 Trouble choose_trouble(RandomSource& random) {
   const std::size_t roll = random.below(100);
@@ -60,6 +62,11 @@ Scenario::Scenario(std::uint64_t seed, std::size_t crashes, std::function<void(c
     oracle_.pin(status);
     if (const std::function<void()> then = std::exchange(on_flush_, {})) then();
   };
+  // Two writers of one stream are not what its history can be told of.
+  if (trouble_ != Trouble::second_writer && random_.chance(kGatewaysPercent)) {
+    gateway_.emplace(key_, random_);
+    oracle_.allow_compacted();
+  }
   coverage_.seeds = 1;
   disk_.trace(observer_);
 }
@@ -158,6 +165,10 @@ std::string Scenario::judge(const std::vector<Record>& found, const Journal& jou
   disk_.set_watched(true);
   std::string bad = oracle_.judge_start(found, journal, harm);
   disk_.set_watched(false);
+  if (bad.empty() && gateway_) {
+    bad = gateway_->go_on(oracle_.settled(), found, journal.recovery().base.get());
+    ++coverage_.troubles["gateway's events"];
+  }
   ++coverage_.classes[std::string(recovery_class_name(journal.recovery().found))];
   return bad;
 }
@@ -236,6 +247,7 @@ std::vector<std::string> Scenario::next_batch() {
   const std::size_t size = random_.below(10);
   // Some fill a good part of a segment, so that rolls come often whatever its size is.
   const std::size_t most = size < 5 ? 400 : size < 8 ? 3000 : kSegmentBytes / 10;
+  if (gateway_) return gateway_->batch(std::min(most, kMaxEventBytes - 2048));
   std::vector<std::string> batch(random_.chance(60) ? 1 : random_.between(1, 6));
   if (most > kMaxEventBytes) batch.resize(most / kMaxEventBytes + 1);
   for (std::string& payload : batch) {
@@ -250,12 +262,15 @@ std::string Scenario::append(Journal& journal) {
   phase_ = "append";
   const std::vector<std::string> batch = next_batch();
   oracle_.submit(batch);
-  return outcome(journal.append(batch), batch.size());
+  const Result<Lseq> head = journal.append(batch);
+  if (gateway_) gateway_->told(head.has_value());
+  return outcome(head, batch.size());
 }
 
 // What arrives while a flush is under way is written by the next one. The journal flushes on a thread of its
 // own here; this one waits for it, so that the seed remains the run.
 std::string Scenario::group(Journal& journal) {
+  if (gateway_) return append(journal);  // one stream, one batch after the other
   phase_ = "append";
   std::mutex mutex;
   std::condition_variable told;
@@ -307,7 +322,9 @@ std::string Scenario::outcome(const Result<Lseq>& head, std::size_t payloads) {
 
 std::string Scenario::compact(Journal& journal) {
   phase_ = "compaction";
-  KeepEverything summary;
+  KeepEverything everything;
+  EventSummary needed(compaction_rules());
+  Summary& summary = gateway_ ? static_cast<Summary&>(needed) : everything;
   const Result<CompactionReport> done = journal.compact({key_, summary, 0});
   if (done) {
     if (done->compacted && disk_.dead() && done->leftover.empty()) return "compacted after the end";
@@ -382,7 +399,7 @@ std::string Scenario::work(Journal& journal) {
       bad = append(journal);
     } else if (kind < 88) {
       bad = group(journal);
-    } else if (kind < 92) {
+    } else if (kind < (gateway_ ? 94U : 92U)) {
       bad = compact(journal);
     } else if (kind < 96) {
       bad = put(journal);

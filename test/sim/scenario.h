@@ -6,11 +6,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "ledger/segmented_journal.h"
 #include "sim/coverage.h"
+#include "sim/gateway_events.h"
 #include "sim/oracle.h"
 #include "sim/simulated_disk.h"
 #include "wire/sign.h"
@@ -70,6 +72,7 @@ class Scenario {
   JournalOptions options_;
   std::function<void()> on_flush_;
   wire::SecretKey key_ = wire::SecretKey::generate();
+  std::optional<GatewayEvents> gateway_;  // none: payloads that mean nothing, and bases that keep all
   std::uint64_t events_ = 0;
   std::uint64_t puts_ = 0;
   bool struck_in_recovery_ = false;

@@ -49,8 +49,8 @@ Json counted(Json row, const pt_count& count) {
 }  // namespace
 
 bool changes_state(std::string_view command) {
-  static constexpr std::string_view kChanging[] = {"apply",  "confirm",  "journal-compact", "recover",
-                                                   "reload", "rollback", "timestamp"};
+  static constexpr std::string_view kChanging[] = {"apply",   "confirm", "journal-compact", "journal-settle",
+                                                   "recover", "reload",  "rollback",        "timestamp"};
   return std::find(std::begin(kChanging), std::end(kChanging), command) != std::end(kChanging);
 }
 
@@ -71,6 +71,7 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
       {"rules", [](ControlCommands& self, std::string_view) { return self.rules(); }},
       {"doctor", [](ControlCommands& self, std::string_view) { return self.doctor(); }},
       {"journal-compact", [](ControlCommands& self, std::string_view) { return self.gateway_->compact(); }},
+      {"journal-settle", [](ControlCommands& self, std::string_view) { return self.gateway_->settle(); }},
       {"drops", [](ControlCommands& self, std::string_view) { return self.drops(); }},
       {"conflict",
        [](ControlCommands& self, std::string_view) -> Result<Json> {

@@ -28,9 +28,14 @@ void check_journal(const Gateway& gateway, Checks& checks) {
                                              std::string(recovery_class_name(recovery.found))));
   }
   if (!base.restraint.why().empty()) {
-    checks.push_back(
-        check_warn("journal.continuity", base.restraint.why() + ": this gateway neither claims nor spends",
-                   "a sync round with the peers ends this; `postern journal verify` tells more"));
+    const bool spends = base.restraint.may_spend();
+    checks.push_back(check_warn(
+        "journal.continuity",
+        base.restraint.why() + (spends ? ": this gateway spends, as an operator allowed, and does not claim"
+                                       : ": this gateway neither claims nor spends"),
+        spends ? "a sync round with the peers ends this; nothing else can answer for what others hold"
+               : "a sync round with the peers ends this; to spend before, giving up what may be missing: "
+                 "`postern journal settle`; `postern journal verify` tells more"));
   }
   if (!base.head_pin.problem().empty()) {
     checks.push_back(

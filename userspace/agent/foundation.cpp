@@ -93,8 +93,11 @@ Result<> Foundation::open_stream(const config::Config& config, const Clock& cloc
       ledger::Stream::open(*lineage.journal, *key, clock, config.mesh, lineage.history, continuation);
   if (!opened) return pass_on(std::move(opened));
   stream.emplace(std::move(*opened));
-  if (continuation.restrained || lineage.journal->recovery().needs_sync_round)
+  const ledger::RecoveryReport& recovery = lineage.journal->recovery();
+  if (continuation.restrained || recovery.needs_sync_round)
     restraint = ledger::Restraint(restraint_words(lineage));
+  else if (recovery.claims_wait)
+    restraint = ledger::Restraint::of_claims(restraint_words(lineage));
   return {};
 }
 

@@ -270,6 +270,15 @@ Result<wire::Json> Gateway::compact() {
   return report;
 }
 
+Result<wire::Json> Gateway::settle() {
+  Result<wire::Json> report = settle_journal(*base_);
+  if (report)
+    log_->warn("journal: an operator gave up what may be missing: {}", wire::encode_canonical(*report));
+  else
+    log_->warn("journal: not settled: {}", report.error().message());
+  return report;
+}
+
 void Gateway::links_changed(const std::vector<std::string>& names) {
   const std::vector<InterfaceState>& states = interfaces_.states();
   const bool ours = std::any_of(states.begin(), states.end(), [&](const InterfaceState& state) {

@@ -43,6 +43,8 @@ class Gateway {
   Result<bool> reload();
   // Replaces the journal's sealed segments by a base now.
   Result<wire::Json> compact();
+  // An operator gives up what may be missing (journal_report.h).
+  Result<wire::Json> settle();
   // Links of these names may have changed.
   void links_changed(const std::vector<std::string>& names);
   // Each second: what the passing of time changes.

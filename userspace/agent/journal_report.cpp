@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/journal_report.h"
 
-#include <limits>
+#include <array>
+#include <optional>
 
 #include "agent/errors.h"
 #include "ledger/event_rules.h"
@@ -15,6 +16,14 @@ using wire::Json;
 constexpr std::int64_t kMaxEvents = 10'000;
 constexpr std::size_t kMaxPageBytes = 8U << 20;
 
+template <std::size_t N>
+bool read_hex(const Json& json, std::array<std::uint8_t, N>& into) {
+  const std::string* text = json.as_string();
+  const auto bytes = text != nullptr ? array_from_hex<N>(*text) : std::nullopt;
+  if (bytes) into = *bytes;
+  return bytes.has_value();
+}
+
 }  // namespace
 
 Result<wire::Json> journal_page(const ledger::Journal& journal, const wire::Json& arguments) {
@@ -22,10 +31,16 @@ Result<wire::Json> journal_page(const ledger::Journal& journal, const wire::Json
   ledger::PageLimits limits;
   limits.events = static_cast<std::size_t>(fields.integer("limit", 1, kMaxEvents));
   limits.bytes = kMaxPageBytes;
-  const Lseq next(fields.decimal("next"));
+  ledger::Cursor from;
+  from.next = Lseq(fields.decimal("next"));
+  // Of a page before; a number alone is not compared with anything.
+  const Json* hash = fields.optional("hash");
+  const Json* of = fields.optional("journal");
+  if ((hash != nullptr && !read_hex(*hash, from.hash)) || (of != nullptr && !read_hex(*of, from.journal)))
+    return fail(errc::control_bad_argument, "arguments.hash, journal: expected those of a page before");
   if (Result<> done = fields.finish(); !done) return fail(errc::control_bad_argument, done.error().context);
   const ledger::JournalStatus status = journal.status();
-  Result<ledger::Page> page = journal.read_page({status.journal, next}, limits);
+  Result<ledger::Page> page = journal.read_page(from, limits);
   if (!page) return pass_on(std::move(page));
   Json events = Json::array();
   for (ledger::Record& record : page->events) {
@@ -40,11 +55,13 @@ Result<wire::Json> journal_page(const ledger::Journal& journal, const wire::Json
   return Json::object({{"at_end", page->at_end},
                        {"base", Json::decimal(status.base)},
                        {"events", std::move(events)},
+                       {"hash", to_hex(page->next.hash)},
                        {"head", Json::decimal(status.head.value)},
                        {"head_hash", to_hex(status.head_hash)},
                        {"journal", to_hex(page->next.journal)},
                        {"missing", std::move(missing)},
                        {"next", Json::decimal(page->next.next.value)},
+                       {"reset", page->reset},
                        {"schema", "postern/journal-page/v1"}});
 }
 
@@ -60,6 +77,28 @@ Result<wire::Json> compact_journal(Foundation& base, const Clock& clock) {
                        {"records", Json::decimal(report->records)},
                        {"schema", "postern/journal-compact/v1"},
                        {"unlinked", static_cast<std::int64_t>(report->unlinked.size())}});
+}
+
+Result<wire::Json> settle_journal(Foundation& base) {
+  ledger::Journal& journal = *base.lineage.journal;
+  const ledger::JournalStatus status = journal.status();
+  if (base.restraint.may_spend() && !status.needs_sync_round) {
+    return fail(ledger::errc::nothing_to_settle,
+                base.restraint.may_claim()
+                    ? "nothing is missing that anybody knows of; this gateway spends"
+                    : "it is settled already, and this gateway spends; for claims only "
+                      "a sync round with the peers will do");
+  }
+  const std::string why = base.restraint.why();
+  const Result<Lseq> written = journal.settle(status.head, ledger::SettledBy::an_operator);
+  if (!written) return tl::unexpected(written.error());
+  base.restraint.operator_allows_spending();
+  return Json::object({{"given_up", why},
+                       {"may_claim", base.restraint.may_claim()},
+                       {"may_spend", base.restraint.may_spend()},
+                       {"record", Json::decimal(written->value)},
+                       {"schema", "postern/journal-settle/v1"},
+                       {"through", Json::decimal(status.head.value)}});
 }
 
 }  // namespace postern::agent

@@ -41,19 +41,26 @@ Error with_known_head(Error error, const std::filesystem::path& pins) {
 
 Result<Lineage> open_lineage(LineageOrder order) {
   Lineage lineage;
-  lineage.history = ledger::StreamHistory(order.key);
+  lineage.history = ledger::StreamHistory(order.key.value_or(wire::PublicKey{}));
   std::optional<dataplane::JournalPin> pin;
   ledger::JournalOptions options;
   options.directory = order.state.journal();
   options.mesh = order.mesh;
+  options.node = order.key;
   options.after_flush = std::move(order.after_flush);
-  options.before_change = [&](const ledger::JournalEnd& end) -> Result<ledger::Resumption> {
+  options.once_locked = [&]() -> Result<> {
     Result<std::optional<dataplane::JournalPin>> found = dataplane::peek_journal_pin(order.pins);
-    if (!found) return pass_on(std::move(found));
-    if (Result<> level = bear(check_journal_pin(*found, end), order, lineage); !level)
-      return pass_on(std::move(level));
-    pin = *found;
-    lineage.pinned = pin.has_value() && !lineage.went_back;
+    if (found) pin = *found;
+    return found ? Result<>() : pass_on(std::move(found));
+  };
+  // Whose pin it is comes first: another journal's says nothing of this one's records.
+  std::optional<Hash256> at_pin;
+  bool compared = false;
+  options.before_change = [&](const ledger::JournalEnd& end) -> Result<ledger::Resumption> {
+    Result<> level = check_journal_pin(pin, end);
+    if (level && at_pin) level = check_pinned_record(pin, pin->head, *at_pin);
+    if (Result<> borne = bear(std::move(level), order, lineage); !borne) return pass_on(std::move(borne));
+    compared = true;
     return ledger::Resumption::continued;
   };
   ledger::EventReplay replay([&](const ledger::Record& record, const ledger::Event& event) -> Result<> {
@@ -63,13 +70,16 @@ Result<Lineage> open_lineage(LineageOrder order) {
   });
   Result<std::unique_ptr<ledger::Journal>> journal =
       ledger::Journal::open(options, [&](const ledger::Record& record) -> Result<> {
-        Result<> same = bear(check_pinned_record(pin, record.lseq, record.hash), order, lineage);
+        if (pin && pin->head == record.lseq) at_pin = record.hash;
+        Result<> same =
+            compared ? bear(check_pinned_record(pin, record.lseq, record.hash), order, lineage) : Result<>();
         if (!same) return same;
         return replay.add(record);
       });
   if (!journal) return tl::unexpected(with_known_head(std::move(journal).error(), order.pins));
   if (Result<> done = replay.finish(); !done) return pass_on(std::move(done));
   lineage.journal = std::move(*journal);
+  lineage.pinned = pin.has_value() && !lineage.went_back;
   const ledger::RecoveryReport& recovery = lineage.journal->recovery();
   if (Result<> whole = lineage.history.finish(recovery.base.get()); !whole) return pass_on(std::move(whole));
   const Lseq opened_at = lineage.history.own() ? lineage.history.own()->opened_at : Lseq();
@@ -90,6 +100,8 @@ std::string restraint_words(const Lineage& lineage) {
   if (lineage.went_back) return "the disk went back in time";
   if (!lineage.broken.empty()) return lineage.broken;
   const ledger::RecoveryReport& recovery = lineage.journal->recovery();
+  if (recovery.claims_wait && !recovery.needs_sync_round)
+    return "what an earlier start could not prove was given up by an operator";
   return recovery.gaps.empty() ? "an earlier start could not prove that nothing was forgotten"
                                : "records of the journal are lost, and nobody has given them back yet";
 }

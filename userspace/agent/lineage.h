@@ -30,7 +30,8 @@ struct Lineage {
 struct LineageOrder {
   StateDirectory state;
   std::string mesh;
-  wire::PublicKey key;         // the node's own
+  // The node's own. None: its stream is not looked for, and its base not compared (`posternd --detach`).
+  std::optional<wire::PublicKey> key;
   std::filesystem::path pins;  // of the data path that was served from this journal
   // A recovery bundle lies at hand: a disk that went back is told in the lineage and not refused.
   bool may_recover = false;

@@ -46,6 +46,8 @@ Json journal_json(const ledger::Journal& journal, const ledger::Restraint& restr
                             {"poisoned", status.poisoned},
                             {"poison_reason", nullptr},
                             {"recovery", recovery_class_name(recovery.found)},
+                            {"may_claim", restraint.may_claim()},
+                            {"may_spend", restraint.may_spend()},
                             {"restraint", nullptr},
                             {"clean_stop", recovery.clean_stop}});
   if (status.poisoned) json.set("poison_reason", status.poison_reason);

@@ -26,7 +26,10 @@ void check_journal(const config::Config& config, Checks& checks) {
   const std::string found = std::string(condition_name(scan->condition)) + ", ends at record " +
                             std::to_string(scan->head.value) +
                             (scan->clean_stop ? " with a clean stop" : " without a clean stop");
-  if (!scan->remedy.empty()) {
+  const std::string foreign_base = place.foreign_base(*scan);
+  if (!foreign_base.empty()) {
+    checks.push_back(wire::check_fail("journal", foreign_base, "see what it names; posternd does not start"));
+  } else if (!scan->remedy.empty()) {
     checks.push_back(wire::check_fail("journal", found + "; " + scan->finding, scan->remedy));
   } else if (scan->foreign_machine) {
     checks.push_back(wire::check_fail("journal", found + ", and was written on another machine",

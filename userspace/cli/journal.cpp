@@ -17,6 +17,7 @@ void add_journal(CLI::App& app, Command& chosen) {
   add_journal_repair(*journal, chosen);
   add_journal_adopt(*journal, chosen);
   add_journal_compact(*journal, chosen);
+  add_journal_settle(*journal, chosen);
 }
 
 }  // namespace postern::cli

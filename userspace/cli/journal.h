@@ -13,5 +13,6 @@ void add_journal_import(CLI::App& journal, Command& chosen);
 void add_journal_repair(CLI::App& journal, Command& chosen);
 void add_journal_adopt(CLI::App& journal, Command& chosen);
 void add_journal_compact(CLI::App& journal, Command& chosen);
+void add_journal_settle(CLI::App& journal, Command& chosen);
 
 }  // namespace postern::cli

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// postern journal repair, adopt and compact: what changes a journal that no agent has open.
+// postern journal repair and adopt: what changes a journal that no agent has open; compact and settle: what
+// the agent changes when told to.
 #include <CLI/CLI.hpp>
 #include <memory>
 
@@ -63,6 +64,9 @@ Outcome adopt(const Globals& globals) {
   const Result<JournalPlace> place = find_journal(globals);
   if (!place) return refuse(place.error());
   ledger::JournalOptions options = place->options();
+  const Result<wire::SecretKey> key = place->node_key();
+  if (!key) return refuse(key.error());
+  options.node = key->public_key();
   const Result<Id128> here = ledger::machine_id();
   if (!here) return refuse(here.error());
   Id128 from{};
@@ -99,6 +103,17 @@ Outcome compact(const Globals& globals) {
                                          : "nothing to compact: no segment was sealed since the last time\n"};
 }
 
+Outcome settle(const Globals& globals) {
+  const tl::expected<wire::Json, Refusal> result = ask_agent(globals, "journal-settle");
+  if (!result) return tl::unexpected<Refusal>(result.error());
+  const Reply report(*result);
+  return Answer{wire::encode_canonical(*result),
+                "record " + report.text("record") + ": what may be missing up to record " +
+                    report.text("through") + " is given up (" + report.text("given_up") +
+                    ")\nThis gateway spends from its grants again; what it had reserved before counts as "
+                    "spent. It does not claim before a sync round with the peers.\n"};
+}
+
 }  // namespace
 
 void add_journal_repair(CLI::App& journal, Command& chosen) {
@@ -132,6 +147,14 @@ void add_journal_compact(CLI::App& journal, Command& chosen) {
   CLI::App* command =
       journal.add_subcommand("compact", "Have the agent replace sealed segments by a signed base now");
   command->callback([&chosen] { chosen = [](const Globals& globals) { return compact(globals); }; });
+}
+
+void add_journal_settle(CLI::App& journal, Command& chosen) {
+  CLI::App* command = journal.add_subcommand(
+      "settle",
+      "Give up what a doubtful start may have lost: journaled for good; the gateway spends again, and claims "
+      "only after a sync round");
+  command->callback([&chosen] { chosen = [](const Globals& globals) { return settle(globals); }; });
 }
 
 }  // namespace postern::cli

@@ -17,6 +17,13 @@ Result<wire::SecretKey> JournalPlace::node_key() const {
   return wire::SecretKey::load(config.state / "node.key");
 }
 
+std::string JournalPlace::foreign_base(const ledger::Scan& scan) const {
+  const Result<wire::SecretKey> key = node_key();
+  if (!scan.base || !key) return "";
+  const Result<> own = ledger::refuse_foreign_base(*scan.base, key->public_key());
+  return own ? "" : own.error().context;
+}
+
 Result<JournalPlace> find_journal(const Globals& globals) {
   Result<config::Config> config = config::load_config(globals.config);
   if (!config) return pass_on(std::move(config));

@@ -9,6 +9,7 @@
 #include "config/config.h"
 #include "ledger/journal.h"
 #include "ledger/lock.h"
+#include "ledger/scan.h"
 #include "wire/sign.h"
 
 namespace postern::cli {
@@ -20,6 +21,8 @@ struct JournalPlace {
   // For opening it as its one writer.
   ledger::JournalOptions options() const;
   Result<wire::SecretKey> node_key() const;
+  // Why the base in force is not this node's; "" when it is, or nobody can tell.
+  std::string foreign_base(const ledger::Scan& scan) const;
 };
 
 Result<JournalPlace> find_journal(const Globals& globals);

@@ -2,7 +2,9 @@
 // postern journal show: events as their nodes signed them, page by page. From the agent where one runs, which
 // shows what is durable and nothing else; otherwise from the files.
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <memory>
+#include <optional>
 
 #include "cli/connection.h"
 #include "cli/errors.h"
@@ -26,6 +28,7 @@ constexpr std::size_t kBodyColumns = 100;
 
 struct Question {
   std::uint64_t from = 1;
+  std::string cursor;  // of a page before; "" when `from` counts
   std::int64_t limit = 1000;
 };
 
@@ -36,29 +39,76 @@ struct ShownEvent {
 
 struct ShownPage {
   std::vector<ShownEvent> events;
-  std::uint64_t next = 1;
+  ledger::Cursor next;
   bool at_end = false;
+  bool reset = false;  // the cursor led nowhere: this is the beginning
   std::string source;  // "agent" or "files"
 };
+
+// "JOURNAL:NEXT:HASH", as the page before it gave it.
+std::string cursor_text(const ledger::Cursor& cursor) {
+  return to_hex(cursor.journal) + ":" + std::to_string(cursor.next.value) + ":" + to_hex(cursor.hash);
+}
+
+std::optional<ledger::Cursor> parse_cursor(const std::string& text) {
+  const std::size_t first = text.find(':');
+  const std::size_t second = text.find(':', first + 1);
+  if (first == std::string::npos || second == std::string::npos) return std::nullopt;
+  const auto journal = array_from_hex<16>(text.substr(0, first));
+  const auto hash = array_from_hex<32>(text.substr(second + 1));
+  std::uint64_t next = 0;
+  const auto [end, error] = std::from_chars(text.data() + first + 1, text.data() + second, next);
+  if (!journal || !hash || error != std::errc{} || end != text.data() + second || next == 0)
+    return std::nullopt;
+  return ledger::Cursor{*journal, Lseq(next), *hash};
+}
+
+Result<ledger::Cursor> cursor_of(const Question& question) {
+  if (question.cursor.empty()) return ledger::Cursor{{}, Lseq(question.from), {}};
+  const std::optional<ledger::Cursor> cursor = parse_cursor(question.cursor);
+  if (!cursor) return fail(errc::usage, "--cursor: expected one that an earlier page gave");
+  return *cursor;
+}
+
+// Whether the record before the cursor's is still the one that its reader had.
+Result<bool> leads_on(const HeldJournal& held, const ledger::Cursor& cursor) {
+  if (cursor.hash == Hash256{}) return true;
+  bool found = false;
+  const Result<ledger::Scan> scan =
+      ledger::scan_journal(*held.directory, [&](const ledger::Record& record) -> Result<> {
+        found = found || (record.lseq.next() == cursor.next && record.hash == cursor.hash);
+        return {};
+      });
+  if (!scan) return tl::unexpected(scan.error());
+  return found && scan->journal == cursor.journal;
+}
 
 Result<ShownPage> read_files(const HeldJournal& held, const Question& question) {
   ShownPage page;
   page.source = "files";
-  page.next = question.from;
+  const Result<ledger::Cursor> cursor = cursor_of(question);
+  if (!cursor) return tl::unexpected(cursor.error());
+  const Result<bool> goes_on = leads_on(held, *cursor);
+  if (!goes_on) return tl::unexpected(goes_on.error());
+  page.reset = !*goes_on;
+  if (!page.reset) page.next = *cursor;
+  const Lseq from = page.next.next;
   page.at_end = true;
   const auto limit = static_cast<std::size_t>(question.limit);
   const Result<ledger::Scan> scan =
       ledger::scan_journal(*held.directory, [&](const ledger::Record& record) -> Result<> {
-        if (record.type != ledger::RecordType::event || record.lseq.value < question.from) return {};
+        if (record.type != ledger::RecordType::event || record.lseq < from) return {};
         if (page.events.size() == limit) {
           page.at_end = false;
           return {};
         }
         page.events.push_back({record.lseq, record.payload});
-        page.next = record.lseq.value + 1;
+        page.next.next = record.lseq.next();
+        page.next.hash = record.hash;
         return {};
       });
   if (!scan) return tl::unexpected(scan.error());
+  page.next.journal = scan->journal;
   if (scan->condition == ledger::Condition::damage || scan->condition == ledger::Condition::fork) {
     // What was read before the bad place is whole, and shown; that it is not all must not be missed.
     page.at_end = false;
@@ -68,14 +118,21 @@ Result<ShownPage> read_files(const HeldJournal& held, const Question& question) 
 }
 
 tl::expected<ShownPage, Refusal> ask_for_page(const Globals& globals, const Question& question) {
-  const tl::expected<Json, Refusal> result =
-      ask_agent(globals, "journal-page",
-                Json::object({{"limit", question.limit}, {"next", Json::decimal(question.from)}}));
+  const Result<ledger::Cursor> cursor = cursor_of(question);
+  if (!cursor) return refuse(cursor.error());
+  Json arguments = Json::object({{"limit", question.limit}, {"next", Json::decimal(cursor->next.value)}});
+  if (!question.cursor.empty()) {
+    arguments.set("hash", to_hex(cursor->hash));
+    arguments.set("journal", to_hex(cursor->journal));
+  }
+  const tl::expected<Json, Refusal> result = ask_agent(globals, "journal-page", std::move(arguments));
   if (!result) return tl::unexpected<Refusal>(result.error());
   const Reply reply(*result);
   ShownPage page;
   page.source = "agent";
-  page.next = reply.count("next");
+  page.next = {array_from_hex<16>(reply.text("journal")).value_or(Id128{}), Lseq(reply.count("next")),
+               array_from_hex<32>(reply.text("hash")).value_or(Hash256{})};
+  page.reset = reply.flag("reset");
   page.at_end = reply.flag("at_end");
   for (const Reply& event : reply.list("events"))
     page.events.push_back({Lseq(event.count("lseq")), event.text("event")});
@@ -119,11 +176,17 @@ Outcome answer(const ShownPage& page) {
                std::to_string(event->seq.value), utc_text(UtcSeconds(event->at_ms / 1000)), event->kind,
                body_words(*event)});
   }
-  Json about = Json::object(
-      {{"at_end", page.at_end}, {"next", Json::decimal(page.next)}, {"source", json_text(page.source)}});
+  const std::string next = std::to_string(page.next.next.value);
+  Json about = Json::object({{"at_end", page.at_end},
+                             {"cursor", cursor_text(page.next)},
+                             {"next", next},
+                             {"reset", page.reset},
+                             {"source", json_text(page.source)}});
   lines += with_schema(std::move(about), "journal-page");
   std::string text = table.empty() ? "no events from there on\n" : table.text();
-  if (!page.at_end) text += "more: --from " + std::to_string(page.next) + "\n";
+  if (page.reset)
+    text = "the cursor is of what this journal does not hold any more: from the beginning\n" + text;
+  if (!page.at_end) text += "more: --from " + next + "\n";
   if (page.source != "agent") text += "read from " + page.source + "\n";
   return Answer{std::move(lines), std::move(text)};
 }
@@ -149,6 +212,11 @@ void add_journal_show(CLI::App& journal, Command& chosen) {
       "show", "Print events; with --json a line an event, and a last one that says where to go on");
   auto question = std::make_shared<Question>();
   command->add_option("--from", question->from, "The record to begin with; default: 1")->type_name("RECORD");
+  command
+      ->add_option("--cursor", question->cursor,
+                   "Go on after a page: its `cursor` of --json. Starts again, and says so, when what stood "
+                   "there was lost")
+      ->type_name("CURSOR");
   command->add_option("--limit", question->limit, "How many events at most, 1 to 10000; default: 1000")
       ->type_name("N")
       ->check(CLI::Range(std::int64_t{1}, kMaxEvents).description(""));

@@ -44,13 +44,23 @@ Json findings_json(const std::vector<ledger::Finding>& findings) {
   for (const ledger::Finding& finding : findings) {
     list.push(Json::object({{"class", finding.condition},
                             {"first_unproven", Json::decimal(finding.first_unproven.value)},
+                            {"given_up", finding.given_up},
                             {"kept", Json::decimal(finding.kept)},
                             {"lseq", Json::decimal(finding.lseq.value)}}));
   }
   return list;
 }
 
-Json scan_json(const Scan& scan, const HeldJournal& held, const StreamAudit& audit) {
+// What verify says, and what it is said of.
+struct Verdict {
+  const Scan& scan;
+  const HeldJournal& held;
+  const StreamAudit& audit;
+  std::string foreign_base;
+};
+
+Json scan_json(const Verdict& verdict) {
+  const auto& [scan, held, audit, foreign_base] = verdict;
   Json json = Json::object({{"base", nullptr},
                             {"base_trouble", json_text(scan.base_trouble)},
                             {"bytes", Json::decimal(scan.bytes)},
@@ -61,6 +71,7 @@ Json scan_json(const Scan& scan, const HeldJournal& held, const StreamAudit& aud
                             {"finding", json_text(scan.finding)},
                             {"findings", findings_json(scan.findings)},
                             {"first_bad", nullptr},
+                            {"foreign_base", json_text(foreign_base)},
                             {"foreign_machine", scan.foreign_machine},
                             {"forks", audit.forks_json()},
                             {"gaps", gaps_json(scan.gaps)},
@@ -99,7 +110,8 @@ std::string gap_lines(const Scan& scan) {
   return out;
 }
 
-std::string page(const Scan& scan, const HeldJournal& held, const StreamAudit& audit) {
+std::string page(const Verdict& verdict) {
+  const auto& [scan, held, audit, foreign_base] = verdict;
   std::string out = "journal " + to_hex(scan.journal) + " in " + scan.path + ": ";
   out +=
       may_be_unfinished(scan, held) ? "being written\n" : std::string(condition_name(scan.condition)) + "\n";
@@ -121,14 +133,17 @@ std::string page(const Scan& scan, const HeldJournal& held, const StreamAudit& a
   if (!scan.base_trouble.empty()) out += line("passed over", scan.base_trouble);
   out += gap_lines(scan);
   for (const ledger::Finding& finding : scan.findings)
-    out += line("unsettled", "a start found it " + finding.condition + " at record " +
-                                 std::to_string(finding.first_unproven.value));
+    out += line(finding.given_up ? "given up" : "unsettled",
+                "a start found it " + finding.condition + " at record " +
+                    std::to_string(finding.first_unproven.value) +
+                    (finding.given_up ? "; an operator lets it spend, claims wait for a sync round" : ""));
   out += audit.fork_lines();
   out += line("streams", std::to_string(audit.streams()));
   out += line("size", size_words(scan.bytes) + " in " + count_words(scan.segments.size(), "segment") +
                           (scan.spare ? ", with a spare" : ", without a spare: nothing can be journaled"));
   for (const std::string& name : scan.strays)
     out += line("stray", name + " is none of the journal's files");
+  if (!foreign_base.empty()) out += line("base", foreign_base);
   if (scan.foreign_machine) out += line("machine", "written on another machine than this one");
   return out;
 }
@@ -143,8 +158,10 @@ Outcome verify(const Globals& globals) {
       *held->directory, [&audit](const ledger::Record& record) { return audit.add(record); });
   if (!scan) return refuse(scan.error());
   const bool lost = scan->condition != Condition::clean && scan->condition != Condition::torn;
-  const bool bad = (lost && !may_be_unfinished(*scan, *held)) || audit.forked();
-  return Answer{with_schema(scan_json(*scan, *held, audit), "journal-verify"), page(*scan, *held, audit),
+  const Verdict verdict{*scan, *held, audit, place->foreign_base(*scan)};
+  const bool bad =
+      (lost && !may_be_unfinished(*scan, *held)) || audit.forked() || !verdict.foreign_base.empty();
+  return Answer{with_schema(scan_json(verdict), "journal-verify"), page(verdict),
                 bad ? exit_code(ErrorKind::failure) : 0};
 }
 

@@ -42,6 +42,7 @@ wire::Json findings_json(const BaseState& state) {
   for (const Finding& finding : state.findings) {
     findings.push(wire::Json::object({{"class", finding.condition},
                                       {"first_unproven", wire::Json::decimal(finding.first_unproven.value)},
+                                      {"given_up", finding.given_up},
                                       {"kept", wire::Json::decimal(finding.kept)},
                                       {"lseq", wire::Json::decimal(finding.lseq.value)}}));
   }
@@ -146,6 +147,7 @@ void read_findings(wire::Fields& fields, BaseState& state) {
     Finding found;
     found.condition = finding.text("class");
     found.first_unproven = Lseq(finding.decimal("first_unproven"));
+    found.given_up = finding.boolean("given_up");
     found.kept = finding.decimal("kept");
     found.lseq = Lseq(finding.decimal("lseq"));
     state.findings.push_back(std::move(found));
@@ -244,6 +246,16 @@ Result<Base> open_base(std::string_view text) {
   Result<Base> base = parse_signed(part);
   if (base) base->key = *key;
   return base;
+}
+
+Result<> refuse_foreign_base(const Base& base, const wire::PublicKey& node) {
+  if (base.key == node) return {};
+  return fail(
+      errc::foreign_base,
+      base_name(base.number) + " is signed by " + base.key.text() + ", the key of this node is " +
+          node.text() +
+          "; nothing was changed; bring back the node.key that this journal was written with, or, if "
+          "the base is not this node's, move it away: the one before it and its segments say the same");
 }
 
 std::string base_name(std::uint64_t number) {

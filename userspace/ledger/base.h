@@ -58,6 +58,8 @@ struct Finding {
   std::string condition;  // "torn", "suspect", "repaired"
   Lseq first_unproven;
   std::uint64_t kept = 0;
+  // By an operator: it holds nobody back from spending. Only a round with the peers ends it for claims.
+  bool given_up = false;
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
@@ -95,6 +97,10 @@ std::string seal_base(const Base& base, const wire::SecretKey& key);
 // known fields, ascending lists. errc::newer_format for one that a later version wrote for later versions
 // only, else errc::base_invalid.
 Result<Base> open_base(std::string_view text);
+
+// errc::foreign_base, with the remedy, when `base` is signed by another key than the node's. What it says is
+// then nobody's word: it was put there, or the node's key was.
+Result<> refuse_foreign_base(const Base& base, const wire::PublicKey& node);
 
 // "base-7", and back: only the canonical spelling.
 std::string base_name(std::uint64_t number);

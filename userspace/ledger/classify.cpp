@@ -131,10 +131,10 @@ class Classifier {
     return {};
   }
 
-  Result<> hand_on(const RecordHeader& record, std::string_view payload, const Hash256& hash) {
+  Result<> hand_on(const RecordHeader& record, std::string_view payload, const Hash256& hash, bool sealed) {
     ++result_.records;
     if (!sink_) return {};
-    return sink_(Record{record.lseq, record.type, hash, std::string(payload)});
+    return sink_(Record{record.lseq, record.type, hash, std::string(payload), false, sealed});
   }
 
   // Rule 2: a sealed segment leads to its successor's header. Rule 6: nobody wrote after its end.
@@ -144,9 +144,10 @@ class Classifier {
     const std::string name = segment_name(segment.number);
     Result<ByteView> image = read_(segment.number, kSegmentBytes);
     if (!image) return pass_on(std::move(image));
-    Result<Extent> extent = walk_records(
-        *image, segment, next.first_lseq,
-        [this](const RecordHeader& r, std::string_view p, const Hash256& h) { return hand_on(r, p, h); });
+    Result<Extent> extent = walk_records(*image, segment, next.first_lseq,
+                                         [this](const RecordHeader& r, std::string_view p, const Hash256& h) {
+                                           return hand_on(r, p, h, true);
+                                         });
     if (!extent) return pass_on(std::move(extent));
     result_.first_bad = extent->chain.next;
     result_.chain = extent->chain;
@@ -176,9 +177,11 @@ class Classifier {
   Result<> count_before_loss() {
     Result<ByteView> image = read_(headers_.back().number, kSegmentBytes);
     if (!image) return pass_on(std::move(image));
-    Result<Extent> extent = walk_records(
-        *image, headers_.back(), Lseq(std::numeric_limits<std::uint64_t>::max()),
-        [this](const RecordHeader& r, std::string_view p, const Hash256& h) { return hand_on(r, p, h); });
+    Result<Extent> extent =
+        walk_records(*image, headers_.back(), Lseq(std::numeric_limits<std::uint64_t>::max()),
+                     [this](const RecordHeader& r, std::string_view p, const Hash256& h) {
+                       return hand_on(r, p, h, false);
+                     });
     if (!extent) return pass_on(std::move(extent));
     result_.first_bad = extent->chain.next;
     result_.chain = extent->chain;
@@ -192,7 +195,7 @@ class Classifier {
     const auto visit = [this](const RecordHeader& record, std::string_view payload,
                               const Hash256& hash) -> Result<> {
       result_.unproven.push_back({record.type, record.prev, std::string(payload)});
-      return hand_on(record, payload, hash);
+      return hand_on(record, payload, hash, false);
     };
     Result<Extent> extent =
         walk_records(*image, segment, Lseq(std::numeric_limits<std::uint64_t>::max()), visit);

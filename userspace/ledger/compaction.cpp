@@ -156,6 +156,11 @@ Result<Compacted> compact_segments(Directory& directory, const std::shared_ptr<c
   const std::uint64_t before = earlier ? earlier->number : 1;
   done.report.base = earlier ? earlier->number : 0;
   if (active.number == before) return done;
+  if (earlier) {
+    // Summing up what another key said would make it this node's word.
+    if (Result<> own = refuse_foreign_base(*earlier, order.key.public_key()); !own)
+      return pass_on(std::move(own));
+  }
   Result<Base> base = sum_up(directory, earlier.get(), active, order, done.report);
   if (!base) return pass_on(std::move(base), "compaction");
   const std::vector<Gap>& gaps = base->state.gaps;

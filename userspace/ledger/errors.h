@@ -26,8 +26,10 @@ inline constexpr ErrorCode archive_invalid{"journal.archive_invalid", ErrorKind:
 inline constexpr ErrorCode foreign_archive{"journal.foreign_archive",
                                            ErrorKind::authority};  // another mesh's
 inline constexpr ErrorCode base_invalid{"journal.base_invalid"};
+inline constexpr ErrorCode foreign_base{"journal.foreign_base", ErrorKind::authority};  // another node's
 inline constexpr ErrorCode gap_open{"journal.gap_open"};
 inline constexpr ErrorCode nothing_to_repair{"journal.nothing_to_repair"};
+inline constexpr ErrorCode nothing_to_settle{"journal.nothing_to_settle"};
 inline constexpr ErrorCode wrong_loss{"journal.wrong_loss", ErrorKind::usage};
 inline constexpr ErrorCode event_invalid{"event.invalid", ErrorKind::authority};
 inline constexpr ErrorCode event_signature{"event.signature", ErrorKind::authority};

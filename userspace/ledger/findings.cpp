@@ -14,6 +14,9 @@ namespace {
 constexpr std::string_view kClean = "clean";
 constexpr std::string_view kTorn = "torn";
 
+constexpr std::string_view kByRound = "round";
+constexpr std::string_view kByOperator = "operator";
+
 Result<wire::Json> parse(const Record& record) {
   Result<wire::Json> json = wire::parse_canonical(record.payload, kMaxEventBytes);
   if (json) return json;
@@ -30,8 +33,10 @@ std::string open_payload(std::string_view condition, Lseq first_unproven, std::u
                           {"kept", wire::Json::decimal(kept)}}));
 }
 
-std::string settled_payload(Lseq through) {
-  return wire::encode_canonical(wire::Json::object({{"through", wire::Json::decimal(through.value)}}));
+std::string settled_payload(Lseq through, SettledBy by) {
+  return wire::encode_canonical(
+      wire::Json::object({{"by", by == SettledBy::an_operator ? kByOperator : kByRound},
+                          {"through", wire::Json::decimal(through.value)}}));
 }
 
 Result<> Findings::see(const Record& record) {
@@ -47,8 +52,14 @@ Result<> Findings::see(const Record& record) {
     finding.kept = fields.decimal("kept");
     if (finding.condition != kClean) findings_.push_back(std::move(finding));
   } else {
+    const std::string by = fields.text("by");
+    if (by != kByRound && by != kByOperator) fields.reject("by", "expected \"round\" or \"operator\"");
     const Lseq through(fields.decimal("through"));
-    std::erase_if(findings_, [through](const Finding& finding) { return finding.lseq <= through; });
+    std::erase_if(findings_, [&](const Finding& finding) {
+      return finding.lseq <= through && (by == kByRound || finding.condition == kTorn);
+    });
+    for (Finding& finding : findings_)
+      if (finding.lseq <= through) finding.given_up = true;
     for (Gap& gap : gaps_)
       if (gap.last <= through) gap.open = false;
   }
@@ -63,6 +74,12 @@ std::vector<Gap> Findings::open_gaps() const {
 }
 
 bool Findings::needs_sync_round() const {
+  return !open_gaps().empty() || std::any_of(findings_.begin(), findings_.end(), [](const Finding& finding) {
+    return finding.condition != kTorn && !finding.given_up;
+  });
+}
+
+bool Findings::claims_wait() const {
   return !open_gaps().empty() || std::any_of(findings_.begin(), findings_.end(), [](const Finding& finding) {
     return finding.condition != kTorn;
   });

@@ -12,9 +12,15 @@
 
 namespace postern::ledger {
 
+// Whose word a SETTLED record is.
+enum class SettledBy {
+  sync_round,   // nothing is missing any more, or was never there
+  an_operator,  // what may be missing is given up
+};
+
 // Payloads of OPEN and SETTLED.
 std::string open_payload(std::string_view condition, Lseq first_unproven, std::uint64_t kept);
-std::string settled_payload(Lseq through);
+std::string settled_payload(Lseq through, SettledBy by);
 
 class Findings {
  public:
@@ -27,8 +33,10 @@ class Findings {
   const std::vector<Finding>& open_findings() const { return findings_; }
   const std::vector<Gap>& gaps() const { return gaps_; }  // settled ones too
   std::vector<Gap> open_gaps() const;
-  // Something acknowledged may be missing.
+  // Something acknowledged may be missing, and nobody has given it up.
   bool needs_sync_round() const;
+  // Likewise, given up or not: an operator cannot answer for what others hold.
+  bool claims_wait() const;
 
  private:
   std::vector<Finding> findings_;

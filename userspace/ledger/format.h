@@ -79,7 +79,7 @@ enum class RecordType : std::uint16_t {
   event = 1,    // a signed event in canonical JSON
   open = 2,     // recovery's finding: {"class","first_unproven","kept"}
   close = 3,    // a clean stop
-  settled = 4,  // open findings and gaps up to a record are dealt with: {"through"}
+  settled = 4,  // open findings and gaps up to a record are dealt with: {"by","through"}
 };
 
 static_assert(kFirstBatchOffset % kBlockBytes == 0);

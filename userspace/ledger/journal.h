@@ -18,6 +18,7 @@
 #include "ledger/base.h"
 #include "ledger/compaction.h"
 #include "ledger/errors.h"
+#include "ledger/findings.h"
 #include "ledger/format.h"
 #include "ledger/pages.h"
 #include "ledger/record.h"
@@ -50,6 +51,7 @@ struct RecoveryReport {
   // Something acknowledged may be missing: an open gap, or a suspect finding that is not settled. No grant is
   // spent and no claim armed before a round with the peers, or an operator's word, has settled it.
   bool needs_sync_round = false;
+  bool claims_wait = false;  // likewise, and an operator's word is not enough for claims
 };
 
 struct JournalStatus {
@@ -91,6 +93,10 @@ struct JournalOptions {
   std::uint64_t compaction_bytes = kCompactionBytes;  // from which on wants_compaction() is true
   // Not empty: opening also claims this mesh's name in the network namespace (SPEC 4.2). For whoever writes.
   std::string mesh;
+  // The node's own key: a base that another one signed is refused. None: whoever opens does not know it.
+  std::optional<wire::PublicKey> node;
+  // Asked when the lock is held and nothing was read yet; its failure is the opening's. May be empty.
+  std::function<Result<>()> once_locked;
   // Asked under the lock, once the journal is known to be whole and before anything is changed; its failure
   // is the opening's. Empty: continued.
   std::function<Result<Resumption>(const JournalEnd&)> before_change;
@@ -113,9 +119,10 @@ class Journal {
   static Result<> create(const JournalOptions& options);
 
   // Takes the lock before it reads or changes anything else, then recovers: CLEAN, TORN and SUSPECT open, all
-  // else is refused by name with nothing changed on disk. Then the events that survived, whole and durable,
-  // are handed to `replay` in order, once each (first what the base keeps); its first failure fails the
-  // opening.
+  // else is refused by name with nothing changed on disk. The events that survive, whole and durable, are
+  // handed to `replay` in order, once each: first what the base keeps; sealed segments as they are read,
+  // since they are durable whatever the end is like; the rest after its recovery. Its first failure fails the
+  // opening, and of an opening that fails nothing that it got counts.
   static Result<std::unique_ptr<Journal>> open(const JournalOptions& options,
                                                const std::function<Result<>(const Record&)>& replay);
 
@@ -143,8 +150,8 @@ class Journal {
   virtual Result<Page> read_page(const Cursor& from, const PageLimits& limits) const = 0;
 
   // Durably says that all findings and gaps up to `through` are dealt with: a round with the peers showed
-  // nothing missing, or gave it back, or an operator gave it up.
-  virtual Result<Lseq> settle(Lseq through) = 0;
+  // nothing missing, or gave it back, or an operator gave it up (then claims go on waiting).
+  virtual Result<Lseq> settle(Lseq through, SettledBy by) = 0;
 
   // Writes CLOSE. The journal accepts nothing afterwards.
   virtual Result<> close() = 0;

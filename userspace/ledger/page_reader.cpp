@@ -2,6 +2,7 @@
 #include "ledger/page_reader.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ledger/errors.h"
 #include "ledger/record.h"
@@ -67,29 +68,45 @@ class SegmentRecords {
 
 class PageBuilder {
  public:
+  // `from` is of the source's journal, and not above its head.
   PageBuilder(const Directory& directory, const PageSource& source, const Cursor& from,
               const PageLimits& limits)
       : directory_(directory), source_(source), limits_(limits) {
-    const bool ours = from.journal == source.journal || from.journal == Id128{};
-    // Nothing durable was ever given out above the head: such a cursor is of another life of this journal.
-    const bool reachable = from.next <= source.durable.next();
-    page_.reset = !ours || !reachable;
-    page_.next = {source.journal, page_.reset ? Lseq(1) : std::max(from.next, Lseq(1))};
+    page_.next = {source.journal, std::max(from.next, Lseq(1)), from.hash};
+    if (from.hash != Hash256{} && page_.next.next > Lseq(1)) before_ = from.hash;
   }
 
-  Result<Page> build() && {
+  // None: the record before the cursor's is not known to be the one that the reader had.
+  Result<std::optional<Page>> build() && {
+    if (!may_follow()) return std::optional<Page>();
     if (Result<> kept = add_compacted(); !kept) return pass_on(std::move(kept));
     for (std::size_t i = 0; i < source_.segments.size() && !full_; ++i) {
       const Lseq end =
           i + 1 < source_.segments.size() ? source_.segments[i + 1].first_lseq : source_.durable.next();
       if (page_.next.next >= end) continue;
       if (Result<> read = add_segment(source_.segments[i], end); !read) return pass_on(std::move(read));
+      if (diverged_) return std::optional<Page>();
     }
     page_.at_end = !full_ && page_.next.next == source_.durable.next();
-    return std::move(page_);
+    return std::optional<Page>(std::move(page_));
   }
 
  private:
+  // At the head, and where a base stands in for the records; elsewhere the next record tells.
+  bool may_follow() {
+    if (!before_) return true;
+    const Lseq next = page_.next.next;
+    if (next == source_.durable.next()) return *before_ == source_.durable_hash;
+    if (next >= source_.segments.front().first_lseq) return true;
+    if (!source_.base) return false;
+    const std::vector<KeptEvent>& kept = source_.base->state.events;
+    const auto found = std::find_if(kept.begin(), kept.end(),
+                                    [next](const KeptEvent& event) { return event.lseq.next() == next; });
+    const bool same = found != kept.end() && found->hash == *before_;
+    before_.reset();
+    return same;
+  }
+
   // False: the page is full, and the event goes to the next one.
   bool add(Record record) {
     const bool fits = page_.events.size() < limits_.events && bytes_ + record.payload.size() <= limits_.bytes;
@@ -99,6 +116,7 @@ class PageBuilder {
     }
     bytes_ += record.payload.size();
     page_.next.next = record.lseq.next();
+    page_.next.hash = record.hash;
     page_.events.push_back(std::move(record));
     return true;
   }
@@ -114,7 +132,10 @@ class PageBuilder {
         if (!add(Record{kept.lseq, RecordType::event, kept.hash, kept.payload, true})) break;
       }
     }
-    if (!full_) page_.next.next = first;
+    if (!full_) {
+      page_.next.next = first;
+      page_.next.hash = source_.segments.front().prev;
+    }
     page_.missing.push_back({from, Lseq(page_.next.next.value - 1), false});
     return {};
   }
@@ -132,14 +153,20 @@ class PageBuilder {
       Result<RecordHeader> record = records.next();
       if (!record) return pass_on(std::move(record));
       if (record->lseq < page_.next.next) continue;
-      if (record->type != RecordType::event) {
-        page_.next.next = record->lseq.next();
-        continue;
+      if (before_ && record->prev != *before_) {
+        diverged_ = true;
+        return {};
       }
+      before_.reset();
       Result<std::string> payload = records.payload(*record);
       if (!payload) return pass_on(std::move(payload));
       const Hash256 hash = chain_hash(record->lseq, record->type, record->prev, *payload);
-      add(Record{record->lseq, record->type, hash, std::move(*payload)});
+      if (record->type == RecordType::event) {
+        add(Record{record->lseq, record->type, hash, std::move(*payload)});
+      } else {
+        page_.next.next = record->lseq.next();
+        page_.next.hash = hash;
+      }
     }
     return {};
   }
@@ -148,15 +175,27 @@ class PageBuilder {
   const PageSource& source_;
   const PageLimits& limits_;
   Page page_;
+  std::optional<Hash256> before_;  // of the record before the cursor's, until it was compared
   std::size_t bytes_ = 0;
   bool full_ = false;
+  bool diverged_ = false;
 };
 
 }  // namespace
 
 Result<Page> read_page(const Directory& directory, const PageSource& source, const Cursor& from,
                        const PageLimits& limits) {
-  return PageBuilder(directory, source, from, limits).build();
+  const bool ours = from.journal == source.journal || from.journal == Id128{};
+  // Nothing durable was ever given out above the head: such a cursor is of another life of this journal.
+  if (ours && from.next <= source.durable.next()) {
+    Result<std::optional<Page>> page = PageBuilder(directory, source, from, limits).build();
+    if (!page) return pass_on(std::move(page));
+    if (*page) return std::move(**page);
+  }
+  Result<std::optional<Page>> page = PageBuilder(directory, source, {}, limits).build();
+  if (!page) return pass_on(std::move(page));
+  (*page)->reset = true;
+  return std::move(**page);
 }
 
 }  // namespace postern::ledger

@@ -20,6 +20,7 @@ struct PageSource {
   std::vector<SegmentHeader>
       segments;  // that follow on each other without a hole, the last one being written
   Lseq durable;
+  Hash256 durable_hash{};  // the chain's, up to `durable`
 };
 
 // errc::absent when a segment of `source` is gone: look again at what there is now.

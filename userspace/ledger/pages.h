@@ -14,10 +14,13 @@
 
 namespace postern::ledger {
 
-// The next record that the reader wants. A zero journal id is the beginning of whatever journal this is.
+// The next record that the reader wants, and the chain's hash up to the one before, as he had it: after a
+// loss numbers are used again, and the hash tells that what he had is not what stands there now. A zero
+// journal id is the beginning of whatever journal this is; a zero hash is not compared.
 struct Cursor {
   Id128 journal{};
   Lseq next{1};
+  Hash256 hash{};
 
   friend bool operator==(const Cursor&, const Cursor&) = default;
 };
@@ -28,7 +31,9 @@ struct PageLimits {
 };
 
 struct Page {
-  bool reset = false;  // the cursor was of another journal: this page starts from the beginning of this one
+  // The cursor was of another journal, or of another history of this one, or nobody can tell any more: this
+  // page starts from the beginning. What the reader has counts for nothing: it may be of what was lost.
+  bool reset = false;
   // Records of these numbers are gone for good: compacted or lost. What is kept of them stands among
   // `events`.
   std::vector<Gap> missing;

@@ -37,6 +37,7 @@ struct Record {
   Hash256 hash{};  // chain hash up to and including this record
   std::string payload;
   bool from_base = false;  // kept by a compaction: vouched for by the base's signature
+  bool sealed = false;  // of a segment that another one follows: durable whatever the journal's end is like
 };
 
 // What a place that was never written reads as.

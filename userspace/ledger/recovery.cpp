@@ -76,7 +76,7 @@ Result<> read_live(const Directory& directory, const RecordSink& sink, Examinati
   Origin origin;
   if (const Base* base = examined.base.base.get()) {
     origin = {base->number, base->journal, base->chain()};
-    examined.findings = Findings(base->state);
+    examined.findings = examined.sealed_findings = Findings(base->state);
     for (const KeptEvent& kept : base->state.events) {
       if (!sink) break;
       Result<> taken = sink(Record{kept.lseq, RecordType::event, kept.hash, kept.payload, true});
@@ -90,6 +90,7 @@ Result<> read_live(const Directory& directory, const RecordSink& sink, Examinati
       [&reader](std::uint64_t number, std::size_t bytes) { return reader.read(number, bytes); },
       [&examined, &sink](const Record& record) -> Result<> {
         if (Result<> seen = examined.findings.see(record); !seen) return seen;
+        if (record.sealed) (void)examined.sealed_findings.see(record);  // as just now
         return sink ? sink(record) : Result<>();
       },
       origin);
@@ -136,6 +137,33 @@ Result<Examination> examine(const Directory& directory, const RecordSink& sink) 
   Result<> read = read_live(directory, sink, examined);
   if (!read) return pass_on(std::move(read));
   return examined;
+}
+
+Result<Examination> examine_end(const Directory& directory, Examination before, std::uint64_t last_segment,
+                                const RecordSink& sink) {
+  const SegmentHeader last = before.found.last;
+  std::vector<std::uint64_t> numbers = {last.number};
+  if (last_segment != last.number) {
+    numbers.push_back(last_segment);
+    before.segments.push_back(last_segment);
+  }
+  before.findings = before.sealed_findings;
+  SegmentReader reader(directory);
+  Result<Classification> found = classify(
+      numbers, [&reader](std::uint64_t number, std::size_t bytes) { return reader.read(number, bytes); },
+      [&before, &sink](const Record& record) -> Result<> {
+        if (Result<> seen = before.findings.see(record); !seen) return seen;
+        return sink ? sink(record) : Result<>();
+      },
+      {last.number, last.journal, {last.first_lseq, last.prev}});
+  if (!found) return pass_on(std::move(found));
+  std::vector<SegmentHeader> headers = std::move(before.found.headers);
+  headers.pop_back();
+  headers.insert(headers.end(), found->headers.begin(), found->headers.end());
+  before.found = std::move(*found);
+  before.found.headers = std::move(headers);
+  before.unreadable = reader.unreadable();
+  return before;
 }
 
 std::string remedy(const Examination& examined) {

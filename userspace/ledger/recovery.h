@@ -29,6 +29,7 @@ struct Examination {
   Classification found;
   BaseChoice base;
   Findings findings;
+  Findings sealed_findings;               // of what stands before the last segment alone
   std::vector<std::uint64_t> segments;    // all numbers, ascending; those below the base's play no part
   std::vector<std::uint64_t> bases;       // likewise
   std::optional<std::string> unreadable;  // what the disk could not read, and where
@@ -40,6 +41,11 @@ struct Examination {
 // Reads everything from the disk, past the page cache (rule 9). Hands the events that the base keeps, then
 // all live records, to `sink` unless it is empty. errc::absent where nothing of a journal is.
 Result<Examination> examine(const Directory& directory, const RecordSink& sink);
+
+// The last segment of `before` and what recover() raised behind it, read from the disk once more: where a
+// recovery can have changed what there is. Everything before it, sealed, is taken over from `before`.
+Result<Examination> examine_end(const Directory& directory, Examination before, std::uint64_t last_segment,
+                                const RecordSink& sink);
 
 // Success when clean, torn or suspect, else the refusal by name, with the remedy.
 Result<> accept(const Examination& examined, const Directory& directory);

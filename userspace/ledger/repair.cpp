@@ -219,6 +219,10 @@ Result<RepairReport> repair_journal(Directory& directory, const JournalOptions& 
   if (!machine) return pass_on(std::move(machine));
   Result<Examination> examined = examine(directory, {});
   if (!examined) return pass_on(std::move(examined), directory.path());
+  if (const Base* base = examined->base.base.get()) {
+    Result<> own = refuse_foreign_base(*base, order.key.public_key());
+    if (!own) return pass_on(std::move(own), directory.path());
+  }
   if (Result<> fits = check_order(*examined, order, directory.path()); !fits) return pass_on(std::move(fits));
   Result<SegmentHeader> last = identity(directory, *examined, *machine);
   if (!last) return pass_on(std::move(last));

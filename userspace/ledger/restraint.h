@@ -13,6 +13,13 @@ class Restraint {
   Restraint() = default;  // nothing is restrained
   explicit Restraint(std::string why) : spending_(false), claiming_(false), why_(std::move(why)) {}
 
+  // Given up by an operator at an earlier start: spending goes on, claims wait.
+  static Restraint of_claims(std::string why) {
+    Restraint restraint(std::move(why));
+    restraint.operator_allows_spending();
+    return restraint;
+  }
+
   bool may_spend() const { return spending_; }
   bool may_claim() const { return claiming_; }
   const std::string& why() const { return why_; }  // "" once nothing is restrained

@@ -52,6 +52,15 @@ Result<> refuse_foreign(const Classification& found, const Id128& machine, const
           "one will never serve from it again, run `postern journal adopt`");
 }
 
+Result<> hand_on(const Record& record, const std::function<Result<>(const Record&)>& replay) {
+  return replay && record.type == RecordType::event ? replay(record) : Result<>();
+}
+
+Result<> check_base(const Examination& examined, const JournalOptions& options) {
+  if (!examined.base.base || !options.node) return {};
+  return refuse_foreign_base(*examined.base.base, *options.node);
+}
+
 Result<Resumption> ask(const JournalOptions& options, const Classification& found) {
   if (!options.before_change) return Resumption::continued;
   const Lseq head(found.chain.next.value - 1);
@@ -152,12 +161,19 @@ Result<std::unique_ptr<Journal>> SegmentedJournal::open(
     if (!held) return pass_on(std::move(held), directory->path());
     writer_socket.emplace(std::move(*held));
   }
+  if (options.once_locked) {
+    if (Result<> ready = options.once_locked(); !ready) return pass_on(std::move(ready));
+  }
   if (const Io<> synced = directory->sync(); !synced)
     return io_failure(synced.error(), "fsync of the directory");
   Result<Id128> machine = options.machine ? *options.machine : machine_id();
   if (!machine) return pass_on(std::move(machine));
-  Result<Examination> found = examine(*directory, {});
+  // Read once: what is sealed is handed on at once. The last segment waits for its recovery (rule 7).
+  Result<Examination> found = examine(*directory, [&replay](const Record& record) -> Result<> {
+    return record.from_base || record.sealed ? hand_on(record, replay) : Result<>();
+  });
   if (!found) return pass_on(std::move(found), directory->path());
+  if (Result<> own = check_base(*found, options); !own) return pass_on(std::move(own), directory->path());
   if (Result<> accepted = accept(*found, *directory); !accepted) return pass_on(std::move(accepted));
   const Result<Resumption> resumption = ask(options, found->found);
   if (!resumption) return tl::unexpected(resumption.error());
@@ -175,7 +191,7 @@ Result<std::unique_ptr<Journal>> SegmentedJournal::open(
   if (!position) return pass_on(std::move(position));
   if (Result<> started = journal->start(*found, std::move(*position)); !started)
     return pass_on(std::move(started));
-  if (Result<> replayed = journal->replay_again(*found, replay); !replayed)
+  if (Result<> replayed = journal->replay_end(std::move(*found), replay); !replayed)
     return pass_on(std::move(replayed));
   return journal;
 }
@@ -192,18 +208,18 @@ Result<> SegmentedJournal::start(const Examination& found, WritePosition positio
 
 // What recovery kept is durable now, and is exposed only now: read again, from where the next start would
 // read it.
-Result<> SegmentedJournal::replay_again(const Examination& found,
-                                        const std::function<Result<>(const Record&)>& replay) {
-  Result<Examination> again = examine(*directory_, [&replay](const Record& record) -> Result<> {
-    return replay && record.type == RecordType::event ? replay(record) : Result<>();
-  });
+Result<> SegmentedJournal::replay_end(Examination found,
+                                      const std::function<Result<>(const Record&)>& replay) {
+  Result<Examination> again =
+      examine_end(*directory_, std::move(found), writer_->segment().number,
+                  [&replay](const Record& record) { return hand_on(record, replay); });
   if (!again) return pass_on(std::move(again));
-  if (again->found.chain.hash != writer_->chain().hash || again->first_live() != found.first_live()) {
+  if (again->found.chain.hash != writer_->chain().hash)
     return fail(errc::io, directory_->path() + " reads differently the second time; check the disk");
-  }
   report_.findings = again->findings.open_findings();
   report_.gaps = again->findings.open_gaps();
   report_.needs_sync_round = again->findings.needs_sync_round();
+  report_.claims_wait = again->findings.claims_wait();
   report_.reserves_spent =
       report_.found != RecoveryClass::clean || !report_.clean_stop || report_.needs_sync_round;
   publish_start(*again);
@@ -220,6 +236,7 @@ void SegmentedJournal::publish_start(const Examination& found) {
   pages.segments = kept_segments(*directory_, found);
   pages.segments.insert(pages.segments.end(), found.found.headers.begin(), found.found.headers.end());
   pages.durable = writer_->durable();
+  pages.durable_hash = writer_->chain().hash;
   JournalStatus& status = published_.status;
   status.journal = pages.journal;
   status.head = pages.durable;
@@ -244,6 +261,7 @@ Result<Lseq> SegmentedJournal::write(std::span<const BatchItem> items) {
 void SegmentedJournal::publish_end() {
   const std::lock_guard<std::mutex> lock(mutex_);
   published_.pages.durable = writer_->durable();
+  published_.pages.durable_hash = writer_->chain().hash;
   JournalStatus& status = published_.status;
   status.head = writer_->durable();
   status.head_hash = writer_->chain().hash;
@@ -271,9 +289,9 @@ void SegmentedJournal::submit(std::vector<std::string> event_payloads, Completio
   commits_->submit(RecordType::event, std::move(event_payloads), std::move(done));
 }
 
-Result<Lseq> SegmentedJournal::settle(Lseq through) {
+Result<Lseq> SegmentedJournal::settle(Lseq through, SettledBy by) {
   if (Result<> good = writable(); !good) return pass_on(std::move(good));
-  const std::string payload = settled_payload(through);
+  const std::string payload = settled_payload(through, by);
   const std::vector<BatchItem> items = {{RecordType::settled, payload}};
   Result<Lseq> written = commits_->commit(items);
   if (!written) return written;

@@ -35,7 +35,7 @@ class SegmentedJournal final : public Journal {
   Result<CompactionReport> compact(const CompactionOrder& order) override;
   bool wants_compaction() const override;
   Result<Page> read_page(const Cursor& from, const PageLimits& limits) const override;
-  Result<Lseq> settle(Lseq through) override;
+  Result<Lseq> settle(Lseq through, SettledBy by) override;
   Result<> close() override;
   Result<> still_ours() override;
   const RecoveryReport& recovery() const override { return report_; }
@@ -58,7 +58,7 @@ class SegmentedJournal final : public Journal {
                    Id128 machine);
 
   Result<> start(const Examination& found, WritePosition position);
-  Result<> replay_again(const Examination& found, const std::function<Result<>(const Record&)>& replay);
+  Result<> replay_end(Examination found, const std::function<Result<>(const Record&)>& replay);
   void publish_start(const Examination& found);
   Result<Lseq> write(std::span<const BatchItem> items);
   void publish_end();

@@ -25,10 +25,18 @@ Result<> StreamHistory::add(const Event& event, const Record& record) {
     from_base_ = record.from_base;
     return {};
   }
-  if (!own_ || event.stream != own_->stream) return gap_before(event.stream, event.seq);
-  if (!record.from_base && event.seq != own_->seq.next()) {
-    if (!from_base_) return gap_before(event.stream, event.seq);
-    seam_ = Seam{event.stream, event.seq, event.prev};
+  if (!own_ || event.stream != own_->stream) {
+    if (!record.from_base) return gap_before(event.stream, event.seq);
+    // A repair lost the stream's beginning, and kept what stood behind it.
+    own_ = StreamEnd{event.stream, event.seq, event_hash(record.payload), Lseq(), false};
+    from_base_ = true;
+    return {};
+  }
+  if (!record.from_base) {
+    if (from_base_)
+      seam_ = Seam{event.stream, event.seq, event.prev};
+    else if (event.seq != own_->seq.next())
+      return gap_before(event.stream, event.seq);
   }
   own_->seq = event.seq;
   own_->hash = event_hash(record.payload);

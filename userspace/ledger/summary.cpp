@@ -8,6 +8,8 @@
 namespace postern::ledger {
 namespace {
 
+constexpr std::size_t kFewestLookedThrough = 1024;
+
 // A body's {"floors":{resource:epoch}}, whichever kind carries it: floors only rise.
 void raise_floors(std::map<std::string, Epoch>& floors, const wire::Json& body) {
   const wire::Json* found = body.find("floors");
@@ -23,34 +25,48 @@ void raise_floors(std::map<std::string, Epoch>& floors, const wire::Json& body) 
 
 }  // namespace
 
+EventSummary::EventSummary(Rules rules) : rules_(std::move(rules)), drop_at_(kFewestLookedThrough) {
+  for (const std::unique_ptr<Retention>& rule : rules_)
+    for (const std::string& kind : rule->kinds())
+      rule_by_kind_.emplace(kind, rule.get());
+}
+
 Result<> EventSummary::start(const BaseState& earlier) {
   state_.streams = earlier.streams;
   state_.floors = earlier.floors;
   state_.spend = earlier.spend;
   state_.claims = earlier.claims;
   for (const KeptEvent& kept : earlier.events)
-    if (Result<> taken = take(kept); !taken) return taken;
+    if (Result<> taken = take(kept, false); !taken) return taken;
   return {};
 }
 
 Result<> EventSummary::add(const Record& record) {
-  return take({record.lseq, record.hash, record.payload});
+  return take({record.lseq, record.hash, record.payload}, false);
 }
 
 Result<bool> EventSummary::rescue(const Record& record) {
   if (!open_event(record.payload)) return false;
-  if (Result<> taken = add(record); !taken) return pass_on(std::move(taken));
+  if (Result<> taken = take({record.lseq, record.hash, record.payload}, true); !taken)
+    return pass_on(std::move(taken));
   return true;
 }
 
-Result<> EventSummary::take(KeptEvent kept) {
+Result<> EventSummary::take(KeptEvent kept, bool rescued) {
   // Verified when it was journaled or replayed; the chain vouches for it since.
   Result<Event> event = read_event(kept.payload);
-  if (!event) return pass_on(std::move(event), "record " + std::to_string(kept.lseq.value));
+  const std::string where = "record " + std::to_string(kept.lseq.value);
+  if (!event) return pass_on(std::move(event), where);
   raise_floors(state_.floors, event->body);
-  behind_hole_.push_back(!advance(*event, kept.payload));
-  events_.push_back(std::move(*event));
+  const bool behind_hole = !advance(*event, kept.payload);
+  const auto known = rule_by_kind_.find(event->kind);
+  Retention* const rule = known == rule_by_kind_.end() ? nullptr : known->second;
+  if (rule != nullptr) {
+    if (Result<> seen = rule->see(kept.lseq, *event); !seen) return pass_on(std::move(seen), where);
+  }
+  judges_.push_back(behind_hole || rescued ? nullptr : rule);
   state_.events.push_back(std::move(kept));
+  if (state_.events.size() >= drop_at_) drop_unneeded();
   return {};
 }
 
@@ -66,31 +82,25 @@ bool EventSummary::advance(const Event& event, std::string_view payload) {
 }
 
 // Kinds without a rule stay whole: what nobody here understands, somebody may need.
-Result<std::vector<bool>> EventSummary::judge() {
-  std::vector<bool> keep(events_.size(), true);
-  for (const Rule& rule : rules_) {
-    std::vector<std::size_t> places;
-    std::vector<Event> of_rule;
-    for (std::size_t i = 0; i < events_.size(); ++i) {
-      if (std::find(rule.kinds.begin(), rule.kinds.end(), events_[i].kind) == rule.kinds.end()) continue;
-      places.push_back(i);
-      of_rule.push_back(events_[i]);
-    }
-    Result<std::vector<bool>> needed = rule.needed(of_rule);
-    if (!needed) return needed;
-    for (std::size_t i = 0; i < places.size(); ++i)
-      keep[places[i]] = i >= needed->size() || (*needed)[i] || behind_hole_[places[i]];
+void EventSummary::drop_unneeded() {
+  std::map<const Retention*, std::set<Lseq>> needed;
+  for (const std::unique_ptr<Retention>& rule : rules_)
+    needed[rule.get()] = rule->needed();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < judges_.size(); ++i) {
+    const Retention* judge = judges_[i];
+    if (judge != nullptr && !needed[judge].contains(state_.events[i].lseq)) continue;
+    judges_[kept] = judge;
+    if (kept != i) state_.events[kept] = std::move(state_.events[i]);
+    ++kept;
   }
-  return keep;
+  judges_.resize(kept);
+  state_.events.resize(kept);
+  drop_at_ = std::max(kFewestLookedThrough, 2 * kept);
 }
 
 Result<BaseState> EventSummary::finish() {
-  const Result<std::vector<bool>> keep = judge();
-  if (!keep) return tl::unexpected<Error>(keep.error());
-  std::vector<KeptEvent> kept;
-  for (std::size_t i = 0; i < keep->size(); ++i)
-    if ((*keep)[i]) kept.push_back(std::move(state_.events[i]));
-  state_.events = std::move(kept);
+  drop_unneeded();
   return std::move(state_);
 }
 

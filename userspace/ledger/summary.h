@@ -3,14 +3,16 @@
 // what they mean is known here.
 #pragma once
 
-#include <functional>
 #include <map>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "core/result.h"
 #include "ledger/base.h"
 #include "ledger/event.h"
 #include "ledger/record.h"
+#include "ledger/retention.h"
 
 namespace postern::ledger {
 
@@ -29,20 +31,15 @@ class Summary {
   virtual Result<BaseState> finish() = 0;
 };
 
-// Which of these events a replay still needs, one flag for each. Pure.
-using Needed = std::function<Result<std::vector<bool>>(const std::vector<Event>& in_order)>;
-
-// The summary of real events: heads of all streams (as far as they are dense), the highest floors; of a kind
-// that `rules` names, the events that its rule needs; of every other kind, and of a stream behind a hole, all
-// of them.
+// The summary of real events: heads of all streams (as far as they are dense), the highest floors; of kinds
+// that a rule knows, the events that it needs; of every other kind, of a stream behind a hole, and of what
+// was rescued from behind damage, all. Memory: what is kept, and at most as much again.
 class EventSummary final : public Summary {
  public:
-  struct Rule {
-    std::vector<std::string> kinds;
-    Needed needed;
-  };
+  using Rules = std::vector<std::unique_ptr<Retention>>;
 
-  explicit EventSummary(std::vector<Rule> rules) : rules_(std::move(rules)) {}
+  // Each rule fresh, and no kind known to two of them.
+  explicit EventSummary(Rules rules);
 
   Result<> start(const BaseState& earlier) override;
   Result<> add(const Record& record) override;
@@ -50,14 +47,15 @@ class EventSummary final : public Summary {
   Result<BaseState> finish() override;
 
  private:
-  Result<> take(KeptEvent kept);
+  Result<> take(KeptEvent kept, bool rescued);
   bool advance(const Event& event, std::string_view payload);
-  Result<std::vector<bool>> judge();
+  void drop_unneeded();
 
-  std::vector<Rule> rules_;
+  Rules rules_;
+  std::map<std::string, Retention*> rule_by_kind_;
   BaseState state_;
-  std::vector<Event> events_;      // of state_.events, one for one
-  std::vector<bool> behind_hole_;  // likewise
+  std::vector<const Retention*> judges_;  // of state_.events, one for one; null: it stays
+  std::size_t drop_at_ = 0;               // so many events are looked through once more
 };
 
 // Keeps every event and knows none. For journals whose payloads are not events (tests).

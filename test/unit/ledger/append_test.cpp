@@ -2,9 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <cerrno>
+#include <future>
+#include <optional>
+#include <utility>
 
 #include "unit/ledger/journal_image.h"
 #include "unit/ledger/scratch_journal.h"
+#include "unit/ledger/small_events.h"
 
 namespace postern::ledger {
 namespace {
@@ -89,6 +93,56 @@ TEST_CASE("a failed flush is not acknowledged, poisons, and is not tried again")
   REQUIRE(scratch.open());
   REQUIRE(!scratch.replayed.empty());
   CHECK(scratch.replayed[0] == "{\"acked\":1}");
+}
+
+TEST_CASE(
+    "a poisoned journal takes nothing more: no append, no submission, no settling, no compaction, no file") {
+  ScratchJournal scratch;
+  const auto recording = std::make_shared<Recording>();
+  int pinned = 0;
+  scratch.options.after_flush = [&pinned](const JournalStatus&) { ++pinned; };
+  const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+  REQUIRE(journal);
+  fill_segment(**journal, "{\"a\":1}");  // so that there is something to compact
+  REQUIRE((*journal)->put_file("auth-1-ab", "x"));
+  pinned = 0;
+  recording->fault = [](const std::string& call) { return call.starts_with("datasync") ? EIO : 0; };
+  REQUIRE(!append(journal, {"{\"unknown\":1}"}));
+  CHECK(pinned == 0);  // what is not known to be stored is promised to nobody
+  recording->fault = {};
+  recording->calls.clear();
+  std::optional<Result<Lseq>> told;
+  (*journal)->submit({"{\"b\":1}"}, [&told](Result<Lseq> done) { told = std::move(done); });
+  REQUIRE(told);
+  CHECK(told->error().code == errc::poisoned);
+  CHECK(append(journal, {"{\"c\":1}"}).error().code == errc::poisoned);
+  CHECK((*journal)->settle(Lseq(1), SettledBy::an_operator).error().code == errc::poisoned);
+  CHECK(compact(**journal).error().code == errc::poisoned);
+  CHECK((*journal)->close().error().code == errc::poisoned);
+  CHECK((*journal)->still_ours().error().code == errc::poisoned);
+  CHECK((*journal)->put_file("auth-2-ab", "x").error().code == errc::poisoned);
+  CHECK((*journal)->remove_file("auth-1-ab").error().code == errc::poisoned);
+  for (const char* changes : {"write", "datasync", "rename", "unlink", "sync", "open"})
+    CHECK(recording->count(changes) == 0);
+  CHECK(pinned == 0);
+}
+
+TEST_CASE("what was queued when the poison came is not written behind it") {
+  ScratchJournal scratch;
+  const auto recording = std::make_shared<Recording>();
+  const Result<std::unique_ptr<Journal>> journal = scratch.open(recording);
+  REQUIRE(journal);
+  const auto told = std::make_shared<std::promise<Result<Lseq>>>();
+  recording->calls.clear();
+  bool once = true;
+  recording->fault = [&, told](const std::string& call) {
+    if (call != "datasync seg-1" || !std::exchange(once, false)) return 0;
+    (*journal)->submit({"{\"late\":1}"}, [told](Result<Lseq> done) { told->set_value(std::move(done)); });
+    return EIO;
+  };
+  (*journal)->submit({"{\"early\":1}"}, [](const Result<Lseq>&) {});
+  CHECK(told->get_future().get().error().code == errc::poisoned);
+  CHECK(recording->count("write seg-1") == 1);
 }
 
 TEST_CASE("a failed or short write poisons, and what was acknowledged before is there after a restart") {

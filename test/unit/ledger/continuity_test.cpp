@@ -84,6 +84,10 @@ TEST_CASE(
   CHECK(restraint.may_spend());
   CHECK_FALSE(restraint.may_claim());
   CHECK(restraint.why() == "its disk went back");
+  const Restraint later = Restraint::of_claims("given up");
+  CHECK(later.may_spend());
+  CHECK_FALSE(later.may_claim());
+  CHECK(later.why() == "given up");
   restraint.round_done();
   CHECK(restraint.may_claim());
   CHECK(restraint.why().empty());

@@ -67,6 +67,7 @@ TEST_CASE("a file of the journal that is a link, has a second name or another mo
     const Result<std::unique_ptr<Journal>> journal = scratch.open();
     REQUIRE(!journal);
     CHECK((journal.error().code == errc::unsafe_directory || journal.error().code == errc::io));
+    CHECK_MESSAGE(journal.error().context.find(name) != std::string::npos, journal.error().context);
   }
 }
 

@@ -121,6 +121,66 @@ TEST_CASE("a cursor of another journal, or from beyond the head, starts again an
   CHECK(read.next.journal == (*journal)->status().journal);
 }
 
+TEST_CASE(
+    "a reader of records that were lost does not miss those that have their numbers now: he starts again") {
+  ScratchJournal scratch;
+  Cursor cursor;
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    append(**journal, 0, 3);
+    cursor = page(**journal, {}).next;
+    CHECK(cursor.hash == (*journal)->status().head_hash);
+  }
+  SUBCASE("of the last one, bad and suspect") {
+    scratch.overwrite("seg-1", kFirstBatchOffset + 3 * kBlockBytes + record_field::size, "[");
+  }
+  SUBCASE("of the last ones, when an old copy of the disk was put back") {
+    // As it was when two events stood in it.
+    scratch.overwrite("seg-1", kFirstBatchOffset + 2 * kBlockBytes, std::string(2 * kBlockBytes, '\0'));
+  }
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE_MESSAGE(journal, (journal ? "" : journal.error().message()));
+  const std::size_t left = scratch.replayed.size();
+  // Up to the number where the reader was: at its head, behind it, and far behind it.
+  for (int n = 10; n < 14; ++n) {
+    append(**journal, n, n);
+    const Page read = page(**journal, cursor);
+    CHECK(read.reset);
+    REQUIRE(read.events.size() == left + static_cast<std::size_t>(n) - 9);
+    CHECK(read.events.back().payload == event(n));
+    CHECK(!page(**journal, read.next).reset);
+  }
+}
+
+TEST_CASE(
+    "a cursor whose place was compacted away is followed where it can be compared, and starts again else") {
+  ScratchJournal scratch;
+  const Result<std::unique_ptr<Journal>> journal = scratch.open();
+  REQUIRE(journal);
+  append(**journal, 0, 1);
+  const Cursor kept = page(**journal, {}, 1).next;
+  Cursor gone = kept;
+  fill_segment(**journal, event(2));
+  while (page(**journal, gone, 1).events.front().payload.size() < KeepSmall::kSmallBytes)
+    gone = page(**journal, gone, 1).next;
+  gone = page(**journal, gone, 1).next;  // behind a large one
+  for (int round = 0; round < 2; ++round) {
+    REQUIRE(compact(**journal).value().compacted);
+    fill_segment(**journal, event(3 + round));
+  }
+  REQUIRE(compact(**journal).value().compacted);
+  const Page followed = page(**journal, kept, 1);
+  CHECK(!followed.reset);
+  CHECK(followed.events.front().payload == event(1));
+  const Page again = page(**journal, gone, 1);
+  CHECK(again.reset);
+  CHECK(again.events.front().payload == event(0));
+  Cursor other = kept;
+  other.hash.fill(9);
+  CHECK(page(**journal, other, 1).reset);
+}
+
 TEST_CASE("a reader that is behind when its segments are compacted still sees every event once") {
   ScratchJournal scratch;
   const Result<std::unique_ptr<Journal>> journal = scratch.open();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 
@@ -8,6 +9,7 @@
 #include "ledger/record.h"
 #include "unit/ledger/journal_image.h"
 #include "unit/ledger/scratch_journal.h"
+#include "unit/ledger/small_events.h"
 
 namespace postern::ledger {
 namespace {
@@ -152,7 +154,12 @@ TEST_CASE("what cannot be opened is refused by name, with a remedy, and not a by
   const Result<std::unique_ptr<Journal>> journal = scratch.open();
   REQUIRE(!journal);
   CHECK_MESSAGE(journal.error().code == expected, journal.error().message());
-  CHECK(scratch.replayed.empty());
+  const std::string& words = journal.error().context;
+  CHECK_MESSAGE(words.find("nothing was changed") != std::string::npos, words);
+  const bool says_what_to_do = words.find("`postern journal ") != std::string::npos ||
+                               words.find("find out who put it there") != std::string::npos ||
+                               words.find("find the second writer and stop it") != std::string::npos;
+  CHECK_MESSAGE(says_what_to_do, words);
   CHECK(scratch.contents() == before);
 }
 
@@ -177,7 +184,7 @@ TEST_CASE("a bad end that may have been acknowledged opens as suspect, and says 
   {
     const Result<std::unique_ptr<Journal>> journal = scratch.open();
     REQUIRE(journal);
-    REQUIRE((*journal)->settle((*journal)->recovery().findings[0].lseq));
+    REQUIRE((*journal)->settle((*journal)->recovery().findings[0].lseq, SettledBy::sync_round));
     CHECK(!(*journal)->status().needs_sync_round);
     REQUIRE((*journal)->close());
   }
@@ -186,6 +193,40 @@ TEST_CASE("a bad end that may have been acknowledged opens as suspect, and says 
   CHECK((*journal)->recovery().findings.empty());
   CHECK(!(*journal)->recovery().needs_sync_round);
   CHECK(!(*journal)->recovery().reserves_spent);
+}
+
+TEST_CASE("what an operator gives up lets spend for good, and claims go on waiting until a round is done") {
+  ScratchJournal scratch;
+  fill(scratch);
+  scratch.overwrite("seg-1", block_of(2) + record_field::size, "[");
+  const auto expect = [&scratch](bool needs_round, bool claims_wait) {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE_MESSAGE(journal, (journal ? "" : journal.error().message()));
+    CHECK((*journal)->recovery().needs_sync_round == needs_round);
+    CHECK((*journal)->recovery().claims_wait == claims_wait);
+  };
+  expect(true, true);
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    REQUIRE((*journal)->settle((*journal)->status().head, SettledBy::an_operator));
+    CHECK(!(*journal)->status().needs_sync_round);
+  }
+  expect(false, true);
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    REQUIRE((*journal)->recovery().findings.size() == 1);
+    CHECK((*journal)->recovery().findings[0].given_up);
+    REQUIRE(compact(**journal).value().compacted);
+  }
+  expect(false, true);  // a base carries it on
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    REQUIRE((*journal)->settle((*journal)->status().head, SettledBy::sync_round));
+  }
+  expect(false, false);
 }
 
 TEST_CASE("a record out of the chain is suspect once, and no fork at the next start") {
@@ -276,6 +317,38 @@ TEST_CASE("nothing is replayed before what recovery kept is durable under its ne
   CHECK(scratch.replayed.empty());
   REQUIRE(scratch.open(std::make_shared<Recording>()));
   CHECK(scratch.replayed == kEvents);
+}
+
+TEST_CASE("names are on the disk before a start believes them") {
+  ScratchJournal scratch;
+  fill(scratch);
+  const auto recording = std::make_shared<Recording>();
+  REQUIRE(scratch.open(recording));
+  const std::size_t listed = recording->index_of("list");
+  REQUIRE(listed < recording->calls.size());
+  CHECK(recording->index_of("sync") < listed);
+  CHECK(recording->index_of("lock") < recording->index_of("sync"));
+}
+
+TEST_CASE("sealed segments are read once by a start, and what they hold is replayed once") {
+  ScratchJournal scratch;
+  {
+    const Result<std::unique_ptr<Journal>> journal = scratch.open();
+    REQUIRE(journal);
+    fill_segment(**journal, kEvents[0]);
+    fill_segment(**journal, kEvents[1]);
+    REQUIRE((*journal)->append(std::vector<std::string>{kEvents[2]}));
+  }
+  std::vector<std::string> read;
+  const auto recording = std::make_shared<Recording>();
+  recording->read_fault = [&read](const std::string& name, std::uint64_t, std::size_t bytes) {
+    if (bytes == kSegmentBytes) read.push_back(name);
+    return 0;
+  };
+  REQUIRE(scratch.open(recording));
+  CHECK(std::count(read.begin(), read.end(), "seg-1") == 1);
+  CHECK(std::count(read.begin(), read.end(), "seg-2") == 1);
+  CHECK(small_ones(scratch.replayed) == std::vector<std::string>{kEvents[0], kEvents[1], kEvents[2]});
 }
 
 TEST_CASE("recovery works on a full disk, from the spare") {

@@ -76,7 +76,7 @@ TEST_CASE("damage is repaired by a base that names the gap and keeps what stands
   fill_segment(**journal, event(6));
   REQUIRE((*journal)->append(std::vector<std::string>{event(7)}));
   CHECK(compact(**journal).error().code == errc::gap_open);
-  REQUIRE((*journal)->settle((*journal)->status().head));
+  REQUIRE((*journal)->settle((*journal)->status().head, SettledBy::sync_round));
   CHECK(!(*journal)->status().gap_open);
   CHECK(!(*journal)->status().needs_sync_round);
   journal->reset();

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include "ledger/continuity.h"
+
 namespace postern::ledger {
 namespace {
 
@@ -73,6 +75,10 @@ TEST_CASE("after a compaction the stream goes on where the base's head says") {
     REQUIRE(history.add(own_event(7), record(8)));
     CHECK(history.finish(&*std::make_unique<Base>(base())).error().code == errc::event_invalid);
   }
+  SUBCASE("not with an event that follows on the last kept one alone") {
+    REQUIRE(history.add(own_event(4), record(8)));
+    CHECK(history.finish(&*std::make_unique<Base>(base())).error().code == errc::event_invalid);
+  }
   SUBCASE("not with events that follow on another one") {
     REQUIRE(history.add(own_event(6, Hash256{1}), record(8)));
     CHECK(history.finish(&*std::make_unique<Base>(base())).error().code == errc::event_invalid);
@@ -82,6 +88,19 @@ TEST_CASE("after a compaction the stream goes on where the base's head says") {
     CHECK(history.finish(nullptr).error().code == errc::event_invalid);
   }
   CHECK(history.lamport() >= Lamport(13));
+}
+
+TEST_CASE("a repair that lost the beginning of the own stream leaves it to be succeeded, not refused") {
+  StreamHistory history(kOwn);
+  REQUIRE(history.add(own_event(2), record(4, true)));
+  REQUIRE(history.add(own_event(3), record(5, true)));
+  Base repaired;
+  repaired.state.gaps = {{Lseq(1), Lseq(3), true}};
+  REQUIRE(history.finish(&repaired));
+  CHECK(history.own() == StreamEnd{kStream, Seq(3), event_hash("payload 5"), Lseq(), false});
+  CHECK(!why_broken({}, repaired.state.gaps, history.own()->opened_at).empty());
+  CHECK(history.add(own_event(4), record(9)));
+  CHECK(history.finish(&repaired).error().code == errc::event_invalid);
 }
 
 }  // namespace postern::ledger
