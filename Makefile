@@ -61,6 +61,8 @@ $(BUILD)/bpf/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*.h) | $(DEPS)
 	@echo "  BPF    $<"
 	@$(CLANG) $(BPFFLAGS) -c $< -o $@
 .PRECIOUS: $(BUILD)/bpf/%.bpf.o
+# The packet path once more, compiled to explain.
+$(BUILD)/bpf/explain.bpf.o: bpf/gateway.bpf.c
 $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 	@mkdir -p $(@D)
 	@$(BPFTOOL) gen skeleton $< name $*_bpf > $@

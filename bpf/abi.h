@@ -329,7 +329,11 @@ struct pt_journal_head {
 };
 
 /* events: a ring of what the agent should act on. */
-enum pt_event_type { PT_EVENT_NEIGHBOUR_WANTED = 1, PT_EVENT_FUTURE_EPOCH = 2 };
+enum pt_event_type {
+  PT_EVENT_NEIGHBOUR_WANTED = 1,
+  PT_EVENT_FUTURE_EPOCH = 2,
+  PT_EVENT_CONFLICT = 3, /* kept free: two that claim one resource */
+};
 struct pt_event {
   __u32 type;
   __u32 ifindex; /* future epoch: the resource's number */
@@ -338,6 +342,8 @@ struct pt_event {
 #define PT_EVENTS_BYTES 262144
 /* neighbours_asked: {ifindex, address} -> boot time of the last event, to ask once a second. */
 #define PT_NEIGHBOURS_ASKED 4096
+
+#include "evidence.h"
 
 #ifdef __cplusplus
 #define PT_ASSERT static_assert
@@ -371,6 +377,10 @@ PT_ASSERT(sizeof(struct pt_fence) == 16, "pt_fence");
 PT_ASSERT(sizeof(struct pt_peer_count) == 48, "pt_peer_count");
 PT_ASSERT(sizeof(struct pt_journal_head) == 56, "pt_journal_head");
 PT_ASSERT(sizeof(struct pt_event) == 24, "pt_event");
+PT_ASSERT(sizeof(struct pt_sample) == 128, "pt_sample");
+PT_ASSERT(sizeof(struct pt_watch) == 56, "pt_watch");
+PT_ASSERT(sizeof(struct pt_trace) == 256, "pt_trace");
+PT_ASSERT(PT_DROP_REASON_COUNT <= 128, "pt_watch.reasons");
 PT_ASSERT(PT_MAX_CLASSES <= 65535, "a class is 16 bits");
 PT_ASSERT(PT_MAX_PORT_CLASSES == 256, "a port class is 8 bits");
 

@@ -7,6 +7,7 @@
 #define POSTERN_ACCOUNT_H
 
 #include "packet.h"
+#include "watch.h"
 
 PT_STAGE void pt_count(struct pt_count* count, __u32 bytes) {
   if (!count) return;
@@ -25,9 +26,8 @@ PT_STAGE void pt_count_peers(const struct pt_packet* packet, bool dropped) {
   }
 }
 
-/* Turns a packet's end into what the driver is told. Bytes are those of the frame as it arrived; a peer's
- * `tx` are those of the tunnel packet that leaves. */
-PT_STAGE int pt_account(const struct pt_packet* packet, int end) {
+/* Bytes are those of the frame as it arrived; a peer's `tx` are those of the tunnel packet that leaves. */
+PT_STAGE void pt_count_end(const struct pt_packet* packet, int end) {
   const bool refused = end == PT_VERDICT_REFUSED;
   const bool dropped = end <= 0 || refused;
   const __u32 verdict = end <= 0 ? PT_VERDICT_DROP : (__u32)end;
@@ -38,8 +38,14 @@ PT_STAGE int pt_account(const struct pt_packet* packet, int end) {
     pt_count(bpf_map_lookup_elem(&drops, &reason), packet->length);
   }
   pt_count_peers(packet, dropped);
+}
+
+/* Turns a packet's end into what the driver is told. */
+PT_STAGE int pt_account(const struct pt_packet* packet, int end) {
+  if (!PT_DRY) pt_count_end(packet, end);
+  pt_watch_end(packet, end);
   if (end <= 0) return XDP_DROP;
-  return verdict == PT_VERDICT_PASS ? XDP_PASS : XDP_REDIRECT;
+  return end == PT_VERDICT_PASS ? XDP_PASS : XDP_REDIRECT;
 }
 
 #endif

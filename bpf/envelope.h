@@ -99,8 +99,11 @@ PT_STAGE int pt_tunnel_route(struct pt_packet* packet, __u32 id, const struct pt
   if (by_host) PT_TRY(pt_fib_to_host(packet->segment, fib));
   const __u32 mtu = pt_within_path_mtu(id, fib->tot_len); /* where the lookup leaves the way's MTU */
   packet->mtu = mtu - overhead;
+  pt_at(TUNNEL);
+  pt_tell(mtu, packet->mtu);
   packet->by_host = pt_unknown(by_host);
   if (found == -PT_DROP_TOO_BIG || total > mtu) return -PT_DROP_TOO_BIG;
+  pt_at(ROUTE);
   return pt_egress(packet, fib->ifindex, PT_ROLE_UNDERLAY, PT_VNI_ANY);
 }
 
@@ -171,6 +174,7 @@ PT_FUNCTION int pt_put_on(struct xdp_md* ctx, const struct pt_envelope* from) {
 PT_STAGE int pt_tunnel_send(struct pt_packet* packet, const struct pt_endpoint* endpoint,
                             const struct pt_flow* flow, __u8 tos, __u16 source_port,
                             const struct bpf_fib_lookup* fib, int verdict) {
+  pt_at(TUNNEL);
   const __u32 options = pt_option_bytes(packet, endpoint);
   struct pt_envelope envelope = {
       .local = endpoint->local,

@@ -13,6 +13,7 @@
 #define POSTERN_FLOW_H
 
 #include "packet.h"
+#include "trace.h"
 
 #define PT_ICMP_ECHO_REQUEST (8 << 8)
 #define PT_ICMP_ECHO_REPLY 0
@@ -74,6 +75,10 @@ PT_STAGE int pt_remember_flow(struct xdp_md* ctx, const struct pt_case* about, c
   if (!pt_flow_key_of(ctx, about, flow, false, &key)) return -PT_DROP_MALFORMED;
   const __u64 now = bpf_ktime_get_coarse_ns();
   struct pt_flow_entry* known = bpf_map_lookup_elem(&flows, &key);
+  if (PT_DRY) {
+    if (!known) pt_would(REMEMBER);
+    return PT_GO_ON;
+  }
   if (known) {
     if (known->generation != about->generation) {
       known->rule = rule;
@@ -96,7 +101,7 @@ PT_STAGE struct pt_flow_entry* pt_flow_answered(struct xdp_md* ctx, const struct
   if (!entry) return NULL;
   const __u64 now = bpf_ktime_get_coarse_ns(), idle = now - entry->seen_ns;
   if ((__s64)idle > (__s64)PT_FLOW_IDLE_NS) return NULL;
-  if ((__s64)idle > (__s64)PT_FLOW_TOUCH_NS) entry->seen_ns = now;
+  if (!PT_DRY && (__s64)idle > (__s64)PT_FLOW_TOUCH_NS) entry->seen_ns = now;
   return entry;
 }
 

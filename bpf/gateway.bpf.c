@@ -33,6 +33,7 @@ PT_STAGE struct pt_packet pt_begin(struct xdp_md* ctx) {
       .length = pt_length(ctx),
       .port_slot = PT_PORT_SLOT_UNKNOWN,
   };
+  pt_watch_begin(&packet);
   return packet;
 }
 
@@ -71,27 +72,40 @@ PT_STAGE int pt_judge_inner(struct pt_packet* packet, const struct pt_segment* s
   struct pt_link* link = pt_clean(packet->work->link);
   struct pt_flow* flow = pt_clean(packet->work->flow);
   const struct pt_owner *source, *destination;
+  packet->inner = true;
+  pt_at(INNER);
   PT_TRY(pt_parse_link(packet->ctx, link));
   PT_TRY(pt_admit_frame(packet->ctx, packet->generation.gateway, link));
-  if (link->type == PT_ETHERTYPE_ARP) return pt_answer_arp(packet, segment);
+  if (link->type == PT_ETHERTYPE_ARP) {
+    pt_at(NEIGHBOUR);
+    return pt_answer_arp(packet, segment);
+  }
 
   PT_TRY(pt_parse_ip(packet->ctx, link->type, sizeof(struct pt_ethernet), flow));
   const int transport = pt_parse_transport(packet->ctx, flow);
   if (transport == PT_GO_ON && flow->neighbour && (!link->group || link->multicast6)) {
+    pt_at(NEIGHBOUR);
     return pt_answer_solicitation(packet, segment, flow);
   }
   PT_TRY(pt_admit_addresses(link, flow));
   PT_TRY(pt_without_ports(flow, transport));
 
+  pt_at(OWN);
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->source, &source));
+  pt_tell_owner(source_owner, source);
   if (!flow->error) PT_TRY(pt_own_peer(packet, source));
   if (!flow->error) PT_TRY(pt_own_door(packet, flow, source));
   if (!source || source->kind != PT_OWNER_RESOURCE) packet->fenced = false; /* it spoke of nothing */
+  pt_at(POLICY);
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->destination, &destination));
+  pt_tell_owner(destination_owner, destination);
   PT_TRY(pt_permit(packet, flow, source, destination));
+  pt_at(METER);
   PT_TRY(pt_meter_sender(packet));
+  pt_at(TUNNEL);
   PT_TRY(pt_merge_ecn(packet->ctx, flow, packet->outer_tos));
   if (pt_is_segment_address(segment, &flow->destination)) {
+    pt_at(ANSWER);
     const int answer = pt_answer_echo(packet, flow);
     return answer == -PT_DROP_NO_FIB_ROUTE && pt_can_hand(packet) ? pt_hand(packet) : answer;
   }
@@ -113,9 +127,11 @@ PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {
   struct pt_tunnel* tunnel = pt_clean(packet->work->tunnel);
   const struct pt_segment* segment;
   if (packet->generation.number) PT_TRY(pt_arrive(packet, PT_ROLE_UNDERLAY));
+  pt_at(PARSE);
   PT_TRY(pt_parse_link(packet->ctx, link));
   if (!pt_is_ip(link->type)) return PT_VERDICT_PASS;
   PT_TRY(pt_parse_ip(packet->ctx, link->type, link->offset, outer));
+  pt_at(OURS);
   if (!packet->generation.number) return pt_judge_unadopted(packet, outer);
   if (!pt_for_tunnel(packet, outer)) {
     PT_TRY(pt_heed_error(packet, outer));
@@ -123,6 +139,7 @@ PT_STAGE int pt_judge_underlay(struct pt_packet* packet) {
     return pt_guard(packet, link, outer);
   }
 
+  pt_at(ADMIT);
   PT_TRY(pt_tunnel_read(packet, link, outer, tunnel));
   PT_TRY(pt_admit(packet, outer, tunnel, &segment));
   packet->segment = segment;
@@ -152,19 +169,24 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
   struct pt_flow* flow = pt_clean(packet->work->flow);
   const struct pt_owner *source, *destination;
   const __u32 slot = packet->generation.slot;
+  packet->inner = true;
   if (!packet->generation.number) return PT_VERDICT_PASS;
   PT_TRY(pt_arrive(packet, PT_ROLE_LOCAL));
+  pt_at(PARSE);
   PT_TRY(pt_parse_link(packet->ctx, link));
   if (link->tags) return -PT_DROP_VLAN_TAG;
   if (!pt_is_ip(link->type)) return PT_VERDICT_PASS;
   PT_TRY(pt_parse_ip(packet->ctx, link->type, sizeof(struct pt_ethernet), flow));
   const int transport = pt_parse_transport(packet->ctx, flow);
 
+  pt_at(OWN);
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->source, &source));
+  pt_tell_owner(source_owner, source);
   PT_TRY(pt_own_site(packet, source));
   /* Flooded by a switch: another gateway's, or another host's. The host's stack leaves it alone. */
   if (!link->group && !packet->for_port) return PT_VERDICT_PASS;
   PT_TRY(pt_owner_of(packet, packet->vni, flow->family, &flow->destination, &destination));
+  pt_tell_owner(destination_owner, destination);
   void* domains = pt_inner(segments, slot);
   if (!domains) return -PT_DROP_TABLE_MISSING;
   const struct pt_segment* segment = bpf_map_lookup_elem(domains, &packet->vni);
@@ -173,6 +195,7 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
 
   if (!pt_is_open(&packet->generation)) return -PT_DROP_CLOSED;
   if (!pt_is_owned(source) && !flow->error) return -PT_DROP_SOURCE_DENIED;
+  pt_at(POLICY);
   /* The kernel cuts what was judged whole before, or by its first piece. */
   if (flow->fragment != PT_FRAGMENT_LATER || !packet->from_host || !source || !destination) {
     PT_TRY(pt_without_ports(flow, transport));

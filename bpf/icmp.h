@@ -117,6 +117,7 @@ PT_FUNCTION int pt_may_send_error(void) {
   if (!bucket) return false;
   const __u64 now_ns = bpf_ktime_get_coarse_ns();
   const __u64 earned = (now_ns - bucket->filled_ns) / PT_ICMP_TOKEN_NS;
+  if (PT_DRY) return earned || bucket->tokens;
   if (earned) {
     bucket->tokens = earned + bucket->tokens < PT_ICMP_BURST ? earned + bucket->tokens : PT_ICMP_BURST;
     bucket->filled_ns = now_ns;

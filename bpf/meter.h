@@ -12,6 +12,7 @@
 #define POSTERN_METER_H
 
 #include "packet.h"
+#include "trace.h"
 
 #define PT_METER_TRIES \
   8 /* races lost in a row; then the packet is refused, which is what a full CPU deserves */
@@ -21,6 +22,7 @@ PT_STAGE bool pt_take(__u64* credit, __u64* bucket, const struct pt_allowance* a
   if (!allowance->chunk_ns || !allowance->chunk) return true;
   const __u64 held = *credit;
   if (held >= amount) {
+    if (PT_DRY) return true;
     *credit = held - amount;
     return true;
   }
@@ -30,6 +32,7 @@ PT_STAGE bool pt_take(__u64* credit, __u64* bucket, const struct pt_allowance* a
     const __s64 paid = *(volatile __u64*)bucket;
     const __s64 after = (paid > start ? paid : start) + (__s64)(chunks * allowance->chunk_ns);
     if (after > now) return false;
+    if (PT_DRY) return true;
     if (__sync_val_compare_and_swap(bucket, (__u64)paid, (__u64)after) != (__u64)paid) continue;
     *credit = held + chunks * allowance->chunk - amount;
     return true;
@@ -45,9 +48,10 @@ PT_FUNCTION int pt_meter(__u32 slot, __u32 peer, enum pt_direction direction, __
   struct pt_bucket* bucket = bpf_map_lookup_elem(&buckets, &key);
   struct pt_credit* credit = bpf_map_lookup_elem(&credits, &key);
   if (!rate || !bucket || !credit) return -PT_DROP_TABLE_MISSING;
+  pt_would(TAKE_TOKENS);
   if (!pt_take(&credit->packets, &bucket->packets_ns, &rate->packets, 1)) return -PT_DROP_RATE_EXCEEDED;
   if (pt_take(&credit->bytes, &bucket->bytes_ns, &rate->bytes, bytes)) return PT_GO_ON;
-  if (rate->packets.chunk_ns) credit->packets++; /* it did not go */
+  if (!PT_DRY && rate->packets.chunk_ns) credit->packets++; /* it did not go */
   return -PT_DROP_RATE_EXCEEDED;
 }
 

@@ -47,6 +47,7 @@ PT_FUNCTION int pt_clamp_mss(struct xdp_md* ctx, __u32 offset, __u32 limit) {
                                           odd ? __builtin_bswap16(new_be) : new_be);
   if (bpf_xdp_store_bytes(ctx, offset + sizeof(tcp) + at, (void*)&new_be, sizeof(new_be))) return 0;
   if (bpf_xdp_store_bytes(ctx, offset + PT_TCP_CHECKSUM_AT, (void*)&checksum, sizeof(checksum))) return 0;
+  pt_would(CLAMP);
   pt_note(PT_INCIDENT_MSS_CLAMPED);
   return 0;
 }

@@ -23,7 +23,9 @@ PT_STAGE bool pt_is_fresh(const struct pt_path_mtu* row, __u32 now_s) {
 PT_FUNCTION __u32 pt_within_path_mtu(__u32 peer, __u32 mtu) {
   const struct pt_path_mtu* row = bpf_map_lookup_elem(&path_mtus, &peer);
   if (!row || !row->mtu || row->mtu >= mtu) return mtu;
-  return pt_is_fresh(row, bpf_ktime_get_coarse_ns() / PT_SECOND_NS) ? row->mtu : mtu;
+  if (!pt_is_fresh(row, bpf_ktime_get_coarse_ns() / PT_SECOND_NS)) return mtu;
+  pt_tell(path_mtu, row->mtu);
+  return row->mtu;
 }
 
 PT_FUNCTION int pt_lower_path_mtu(__u32 peer, __u32 mtu) {
@@ -35,6 +37,8 @@ PT_FUNCTION int pt_lower_path_mtu(__u32 peer, __u32 mtu) {
     pt_note(PT_INCIDENT_PATH_MTU_REFUSED);
     return 0;
   }
+  pt_would(LOWER_MTU);
+  if (PT_DRY) return 0;
   const struct pt_path_mtu lower = {.mtu = mtu, .learnt_s = now_s};
   *(volatile pt_word64*)row = *(const pt_word64*)&lower;
   pt_note(PT_INCIDENT_PATH_MTU_LOWERED);

@@ -6,6 +6,7 @@
 #ifndef POSTERN_OWN_H
 #define POSTERN_OWN_H
 
+#include "incident.h"
 #include "packet.h"
 
 #define PT_WAKE_AGAIN_NS 1000000000ull
@@ -45,12 +46,17 @@ PT_STAGE bool pt_is_owned(const struct pt_owner* owner) {
 
 /* The agent should sync: somebody knows of a newer holder. At most once a second and resource. */
 PT_STAGE void pt_wake(__u32 resource) {
+  pt_would(WAKE);
+  if (PT_DRY) return;
   const struct pt_neighbour key = {.ifindex = resource, .address = {.bytes = {0xff}}};
   const __u64 now = bpf_ktime_get_boot_ns();
   const __u64* woken = bpf_map_lookup_elem(&neighbours_asked, &key);
   if (woken && now - *woken < PT_WAKE_AGAIN_NS) return;
   struct pt_event event = {.type = PT_EVENT_FUTURE_EPOCH, .ifindex = resource};
-  if (bpf_ringbuf_output(&events, &event, sizeof(event), 0) != 0) return;
+  if (bpf_ringbuf_output(&events, &event, sizeof(event), 0) != 0) {
+    pt_lost(PT_LOST_REQUESTS);
+    return;
+  }
   bpf_map_update_elem(&neighbours_asked, &key, &now, BPF_ANY);
 }
 
@@ -74,9 +80,14 @@ PT_STAGE int pt_holder_of(const struct pt_packet* packet, __u32 resource, __u32 
   void* rows = pt_inner(resources, slot);
   if (!fence || !rows) return -PT_DROP_TABLE_MISSING;
   const __u64 lowest = fence->epoch;
+  pt_tell(resource, resource + 1);
+  pt_tell(fence_epoch, lowest);
+  pt_tell(deadline_boot_ns, fence->deadline_boot_ns);
   if (claimant) PT_TRY(pt_check_epoch(packet, resource, lowest));
   const struct pt_resource* row = bpf_map_lookup_elem(rows, &resource);
   if (!row) return -PT_DROP_UNHELD;
+  pt_tell(holder, row->holder);
+  pt_tell(row_epoch, row->epoch);
   if (claimant && row->holder != claimant) return -PT_DROP_NOT_HOLDER;
   if (row->epoch < lowest) return -PT_DROP_STALE_EPOCH;
   if (row->epoch > lowest) return -PT_DROP_FUTURE_EPOCH;

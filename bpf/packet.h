@@ -64,6 +64,19 @@ struct pt_case {
   __u16 to_class;
 };
 
+/* What those who watch are told of the packet's end. */
+struct pt_exit {
+  __u64 generation;
+  __u32 length;
+  __u32 vni;
+  __u32 sender;
+  __u32 receiver;
+  __u32 refused;
+  __u32 ifindex;
+  int end;
+  __u32 inner;
+};
+
 /* What a packet's stages work on and the stack has no room for. One a CPU: programs run to their end on it.
  */
 struct pt_work {
@@ -74,6 +87,7 @@ struct pt_work {
   struct pt_flow quote;
   struct bpf_fib_lookup fib;
   struct pt_case about;
+  struct pt_exit exit;
   struct pt_address next __attribute__((aligned(8))); /* backend that stands in the destination's place */
 };
 struct {
@@ -104,10 +118,12 @@ struct pt_packet {
   bool to_peer;   /* a tunnel is its way */
   bool by_host;   /* of which the host's stack sends the packets on */
   bool for_port;  /* the frame is addressed to the port's own MAC */
+  bool inner;     /* work->flow is what is judged, not work->outer */
   __u8 outer_tos;
   __u8 answer_tos;
   __u32 fence_resource;
   __u64 fence_epoch;
+  __u64 watched_ns; /* until when somebody does; 0: nobody */
 };
 
 struct pt_ethernet {

@@ -22,11 +22,14 @@ PT_STAGE const struct pt_rule* pt_rule_for(void* rules, __u32 slot, __u8 protoco
       .protocol = protocol,
       .port_class = ports_of_line->class_of[port % PT_PORT_LINE],
   };
+  pt_tell(port_class, key.port_class);
   return bpf_map_lookup_elem(rules, &key);
 }
 
-PT_STAGE void pt_count_rule(const struct pt_case* about, __u32 rule) {
-  if (rule >= PT_MAX_RULE_COUNTS) return;
+PT_STAGE void pt_count_rule(const struct pt_case* about, __u32 rule, enum pt_permission permission) {
+  pt_tell(rule, rule + 1);
+  pt_tell(permission, permission);
+  if (PT_DRY || rule >= PT_MAX_RULE_COUNTS) return;
   const __u32 row = about->rule_bank * PT_MAX_RULE_COUNTS + rule;
   pt_count(bpf_map_lookup_elem(&rule_counts, &row), about->length);
 }
@@ -40,18 +43,18 @@ PT_STAGE int pt_answers(struct xdp_md* ctx, const struct pt_case* about, const s
     entry = pt_flow_answered(ctx, about, flow);
     if (!entry) return -PT_DROP_POLICY_DENIED;
     if (entry->generation == about->generation) {
-      pt_count_rule(about, entry->rule);
+      pt_count_rule(about, entry->rule, PT_BY_FLOW);
       return PT_GO_ON;
     }
   }
   const struct pt_rule* asked = pt_rule_for(rules, about->slot, flow->protocol, pt_asked_port(flow),
                                             about->to_class, about->from_class);
   if (!asked || (asked->flags & PT_RULE_STRICT)) return -PT_DROP_POLICY_DENIED;
-  if (entry) {
+  if (entry && !PT_DRY) {
     entry->rule = asked->rule;
     entry->generation = about->generation;
   }
-  pt_count_rule(about, asked->rule);
+  pt_count_rule(about, asked->rule, entry ? PT_BY_FLOW : PT_BY_REPLY);
   return PT_GO_ON;
 }
 
@@ -79,7 +82,7 @@ PT_STAGE int pt_policy_fragment(const struct pt_case* about, const struct pt_flo
                                     .fragments = 1};
   const struct pt_rule* rule = bpf_map_lookup_elem(rules, &key);
   if (!rule) return -PT_DROP_FRAGMENT;
-  pt_count_rule(about, rule->rule);
+  pt_count_rule(about, rule->rule, PT_BY_FRAGMENT);
   return PT_GO_ON;
 }
 
@@ -93,7 +96,7 @@ PT_FUNCTION int pt_ask_rules(struct xdp_md* ctx, const struct pt_case* about, co
       pt_rule_for(rules, slot, flow->protocol, flow->destination_port, about->from_class, about->to_class);
   if (!rule && flow->protocol == PT_PROTO_OTHER) return -PT_DROP_L4_UNSUPPORTED;
   if (!rule) return pt_answers(ctx, about, flow, rules);
-  pt_count_rule(about, rule->rule);
+  pt_count_rule(about, rule->rule, PT_BY_RULE);
   if (!pt_opens_flow(flow) || flow->quoted || (rule->flags & PT_RULE_STRICT)) return PT_GO_ON;
   return pt_remember_flow(ctx, about, flow, rule->rule);
 }
@@ -104,6 +107,10 @@ PT_STAGE int pt_policy(const struct pt_packet* packet, const struct pt_flow* flo
   struct pt_case* about = pt_case_of(packet);
   about->from_class = source->class_id;
   about->to_class = destination->class_id;
+  pt_tell(from_class, about->from_class);
+  pt_tell(to_class, about->to_class);
+  pt_tell(protocol, flow->protocol);
+  pt_tell(quoted, flow->quoted);
   return pt_ask_rules(packet->ctx, about, flow);
 }
 

@@ -7,12 +7,15 @@
 #ifndef POSTERN_ROUTE_H
 #define POSTERN_ROUTE_H
 
+#include "incident.h"
 #include "packet.h"
 
 #define PT_ASK_AGAIN_NS 1000000000ull
 
 PT_FUNCTION int pt_ask_neighbour(const struct bpf_fib_lookup* fib) {
   if (!fib) return 0;
+  pt_would(ASK_NEIGHBOUR);
+  if (PT_DRY) return 0;
   struct pt_neighbour key = {.ifindex = fib->ifindex};
   if (fib->family == PT_FAMILY_IPV4) {
     pt_map_ipv4(&key.address, fib->ipv4_dst);
@@ -23,16 +26,38 @@ PT_FUNCTION int pt_ask_neighbour(const struct bpf_fib_lookup* fib) {
   const __u64* asked = bpf_map_lookup_elem(&neighbours_asked, &key);
   if (asked && now - *asked < PT_ASK_AGAIN_NS) return 0;
   struct pt_event event = {.type = PT_EVENT_NEIGHBOUR_WANTED, .ifindex = key.ifindex, .address = key.address};
-  if (bpf_ringbuf_output(&events, &event, sizeof(event), 0) != 0) return 0;
+  if (bpf_ringbuf_output(&events, &event, sizeof(event), 0) != 0) {
+    pt_lost(PT_LOST_REQUESTS);
+    return 0;
+  }
   bpf_map_update_elem(&neighbours_asked, &key, &now, BPF_ANY);
   return 0;
 }
+
+#if PT_DRY
+PT_STAGE void pt_tell_route(const struct bpf_fib_lookup* fib, long found) {
+  pt_trace.lookups++;
+  pt_trace.route = found;
+  pt_trace.route_ifindex = fib->ifindex;
+  pt_trace.mtu = fib->tot_len;
+  if (fib->family == PT_FAMILY_IPV4) {
+    pt_map_ipv4(&pt_trace.next_hop, fib->ipv4_dst);
+  } else {
+    __builtin_memcpy(&pt_trace.next_hop, fib->ipv6_dst, sizeof(fib->ipv6_dst));
+  }
+}
+#else
+#define pt_tell_route(fib, found) ((void)0)
+#endif
 
 /* On success `fib` holds the way out: ifindex, smac, dmac, and in tot_len its MTU. That is there with TOO_BIG
  * as well. */
 PT_STAGE int pt_route(const struct pt_packet* packet, struct bpf_fib_lookup* fib) {
   fib->ifindex = packet->ctx->ingress_ifindex;
-  switch (bpf_fib_lookup(packet->ctx, fib, sizeof(*fib), 0)) {
+  pt_at(ROUTE);
+  const long found = bpf_fib_lookup(packet->ctx, fib, sizeof(*fib), 0);
+  pt_tell_route(fib, found);
+  switch (found) {
     case BPF_FIB_LKUP_RET_SUCCESS:
       return PT_GO_ON;
     case BPF_FIB_LKUP_RET_FRAG_NEEDED:

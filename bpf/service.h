@@ -48,6 +48,8 @@ PT_STAGE int pt_drain(const struct pt_case* about, const struct pt_flow* flow, _
     if (!bpf_map_lookup_elem(&flows, &key)) *backend = older;
     return PT_GO_ON;
   }
+  pt_would(DRAIN);
+  if (PT_DRY) return PT_GO_ON;
   const struct pt_flow_entry entry = {.generation = about->generation, .seen_ns = bpf_ktime_get_coarse_ns()};
   const long error = bpf_map_update_elem(&flows, &key, &entry, BPF_ANY);
   return error ? pt_flow_failure(error) : PT_GO_ON;
@@ -57,6 +59,7 @@ PT_STAGE int pt_drain(const struct pt_case* about, const struct pt_flow* flow, _
 PT_FUNCTION int pt_backend_of(const struct pt_case* about, const struct pt_flow* flow, __u32 number,
                               struct pt_address* address) {
   if (!about || !flow || !address) return -PT_DROP_TABLE_MISSING;
+  pt_tell(service, number + 1);
   const __u32 slot = about->slot;
   void* doors = pt_inner(services, slot);
   void* members = pt_inner(backends, slot);
@@ -77,6 +80,7 @@ PT_FUNCTION int pt_backend_of(const struct pt_case* about, const struct pt_flow*
   const struct pt_backend* row = bpf_map_lookup_elem(members, &key);
   if (!row) return -PT_DROP_TABLE_MISSING;
   *address = row->address;
+  pt_tell(backend, row->address);
   return PT_GO_ON;
 }
 

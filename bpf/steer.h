@@ -128,6 +128,7 @@ PT_STAGE int pt_backend_for(const struct pt_packet* packet, const struct pt_flow
 
 PT_STAGE int pt_steer(struct pt_packet* packet, const struct pt_segment* segment, const struct pt_flow* flow,
                       const struct pt_owner* destination) {
+  pt_at(STEER);
   const bool tunnelled = packet->sender != 0;
   const struct pt_address* next = &flow->destination;
   __u32 kind = destination->kind, id = destination->id;

@@ -181,6 +181,33 @@ struct {
   __type(value, struct pt_journal_head);
 } journal_head SEC(".maps");
 
+/* Not swapped: what is watched is the agent's business, and what was lost stays lost. */
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct pt_watch);
+} watch SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, PT_SAMPLES_BYTES);
+} samples SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __type(value, struct pt_tokens);
+} sample_tokens SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, PT_LOSS_COUNT);
+  __type(key, __u32);
+  __type(value, __u64);
+} events_lost SEC(".maps");
+
 /* What the agent should act on, and what it was asked for lately. */
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -26,6 +26,11 @@
 /* A function with a stack of its own: all frames of a chain of calls share 512 bytes. */
 #define PT_APART static __attribute__((noinline))
 
+/* 1: nothing that outlives the packet is written (explain.bpf.c). */
+#ifndef PT_DRY
+#define PT_DRY 0
+#endif
+
 #define PT_GO_ON 0
 #define PT_TRY(stage)                            \
   do {                                           \

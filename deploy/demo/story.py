@@ -95,6 +95,15 @@ class Story:
                 flow.wait_sent(20)
             return flow.stop().received
         self._dropped("a port that no rule allows", "policy_denied", forbidden)
+        question = ("--in", "mesh0", "--src", B4, "--dst", A4, "--proto", "udp", "--dport", str(FORBIDDEN_UDP_PORT))
+        say.say("And why? The packet path is asked itself, and counts nothing by that:")
+        say.command(" ".join(("postern explain", *question)))
+        before = self.gw.drops()
+        said = self.gw.ask("explain", *question)
+        say.claim("the deciding line of the snapshot is named",
+                  said["reason"] == "policy_denied" and self.gw.drops() == before,
+                  f"{said['reason']} in stage {said['stage']}: class {said['policy']['from']} to "
+                  f"{said['policy']['to']} has no such rule ({said['decided_by']})")
 
     def detach(self):
         say, lab = self.say, self.lab

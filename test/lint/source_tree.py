@@ -62,7 +62,7 @@ def check_includes(path, module, text, report):
         head = name.split("/")[0]
         if head in MAY_INCLUDE and match.group(1) == '"' and head != module and head not in MAY_INCLUDE[module]:
             report(f"{where}: {module} must not include {name}; it may use {', '.join(MAY_INCLUDE[module]) or 'only std'}")
-        if name in ("abi.h", "reasons.h") and module not in MAY_INCLUDE_ABI:
+        if name in ("abi.h", "reasons.h", "evidence.h") and module not in MAY_INCLUDE_ABI:
             report(f"{where}: {module} must not include {name}")
         for pattern, homes in THIRD_PARTY.items():
             if re.match(f"({pattern})", name) and name != "core" and module not in homes:
@@ -84,8 +84,8 @@ def check_userspace(path, text, report):
 def check_bpf(path, text, report):
     if path.name == "abi.h":
         includes = re.findall(r"#\s*include\s*[<\"]([^>\"]+)", text)
-        if includes != ["linux/types.h", "reasons.h"]:
-            report(f"bpf/abi.h: includes {includes}, but may include only <linux/types.h> and reasons.h")
+        if includes != ["linux/types.h", "reasons.h", "evidence.h"]:
+            report(f"bpf/abi.h: includes {includes}, but may include only <linux/types.h>, reasons.h and evidence.h")
     if "GPL-2.0 OR BSD-2-Clause" not in text.split("\n", 1)[0]:
         report(f"{path.relative_to(ROOT)}:1: no line 'SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause'")
 

@@ -7,6 +7,7 @@
 #include "agent/doctor_report.h"
 #include "agent/errors.h"
 #include "agent/journal_report.h"
+#include "agent/mtu_report.h"
 #include "agent/owners_report.h"
 #include "agent/peers_report.h"
 #include "agent/status_report.h"
@@ -55,13 +56,26 @@ bool changes_state(std::string_view command) {
 }
 
 bool takes_body(std::string_view command) {
-  return command == "apply" || command == "recover" || command == "timestamp";
+  return command == "apply" || command == "explain" || command == "recover" || command == "timestamp";
 }
 
-Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std::string_view body) {
+bool needs_administrator(const wire::ControlRequest& request) {
+  return changes_state(request.command) ||
+         (request.command == "watch" && request.arguments.find("snap_bytes") != nullptr);
+}
+
+bool streams(std::string_view command) {
+  return command == "watch";
+}
+
+Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std::string_view body,
+                                        const std::shared_ptr<Outlet>& outlet) {
   const std::string& command = request.command;
   if (command == "owners") return owners(request.arguments);
   if (command == "apply") return apply(request.arguments, body);
+  if (command == "mtu") return mtu_report(*gateway_, request.arguments);
+  if (command == "watch") return watchers_.add(request.arguments, outlet);
+  if (command == "explain") return explainer_.explain(request.arguments, body);
   if (command == "journal-page")
     return journal_page(*gateway_->foundation().lineage.journal, request.arguments);
   using Plain = std::pair<std::string_view, Result<Json> (*)(ControlCommands&, std::string_view)>;
@@ -88,7 +102,7 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
     if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
     return act(*this, body);
   }
-  std::string known = "apply, journal-page, owners";
+  std::string known = "apply, explain, journal-page, mtu, owners, watch";
   for (const Plain& plain : kPlain)
     known.append(", ").append(plain.first);
   return fail(errc::control_unknown_command, "this agent (version " POSTERN_VERSION ") knows no command \"" +

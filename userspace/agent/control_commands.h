@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "agent/explainer.h"
 #include "agent/gateway.h"
+#include "agent/watchers.h"
 #include "core/result.h"
 #include "wire/control.h"
 #include "wire/json.h"
@@ -14,6 +16,10 @@ namespace postern::agent {
 
 // Whether a command changes anything; those need more rights. Unknown ones do not: they are refused anyway.
 bool changes_state(std::string_view command);
+// Whether a request is for administrators alone: it changes something, or shows what packets carry.
+bool needs_administrator(const wire::ControlRequest& request);
+// Whether lines follow the answer, until the caller goes.
+bool streams(std::string_view command);
 // Whether a command takes a body.
 bool takes_body(std::string_view command);
 
@@ -21,9 +27,16 @@ class ControlCommands {
  public:
   // `gateway` must outlive this.
   ControlCommands(Gateway& gateway, std::uint64_t started_monotonic_ns)
-      : gateway_(&gateway), started_monotonic_ns_(started_monotonic_ns) {}
+      : gateway_(&gateway),
+        started_monotonic_ns_(started_monotonic_ns),
+        explainer_(gateway),
+        watchers_(gateway) {}
 
-  Result<wire::Json> run(const wire::ControlRequest& request, std::string_view body);
+  Result<wire::Json> run(const wire::ControlRequest& request, std::string_view body,
+                         const std::shared_ptr<Outlet>& outlet);
+  // Now and then: gives back what was kept for questions.
+  void forget() { explainer_.forget(); }
+  Watchers& watchers() { return watchers_; }
 
  private:
   Result<wire::Json> status();
@@ -42,6 +55,8 @@ class ControlCommands {
 
   Gateway* gateway_;
   std::uint64_t started_monotonic_ns_;
+  Explainer explainer_;
+  Watchers watchers_;
 };
 
 }  // namespace postern::agent

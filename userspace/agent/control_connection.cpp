@@ -13,12 +13,14 @@
 #include "agent/errors.h"
 #include "authority/envelope.h"
 #include "authority/snapshot_codec.h"
+#include "dataplane/dry_run.h"
 
 namespace postern::agent {
 namespace {
 
 constexpr std::chrono::seconds kDeadline{10};
 constexpr std::size_t kMaxRequestLine = 64U << 10;
+constexpr std::size_t kMaxWaiting = 4U << 20;
 constexpr std::uint64_t kMaxBody = authority::kMaxSnapshotBytes + authority::kMaxSignatureBytes;
 
 }  // namespace
@@ -70,7 +72,7 @@ void ControlConnection::take_line() {
 }
 
 Result<> ControlConnection::authorise() const {
-  if (!changes_state(request_.command)) return {};
+  if (!needs_administrator(request_)) return {};
   // The descriptor is only looked at, but asio's accessor is not const.
   const int fd = const_cast<asio::local::stream_protocol::socket&>(socket_).native_handle();
   const Result<Caller> caller = caller_of(fd);
@@ -84,6 +86,10 @@ Result<> ControlConnection::authorise() const {
 Result<> ControlConnection::judge_body() const {
   if (request_.body_bytes != 0 && !takes_body(request_.command))
     return fail(wire::errc::control_malformed, "`" + request_.command + "` takes no body");
+  if (request_.command == "explain" && request_.body_bytes > dataplane::kMaxDryFrame_bytes)
+    return fail(errc::control_bad_argument, "a frame of " + std::to_string(request_.body_bytes) +
+                                                " bytes cannot be explained, the limit is " +
+                                                std::to_string(dataplane::kMaxDryFrame_bytes));
   if (request_.body_bytes <= kMaxBody) return {};
   return fail(authority::errc::too_large, "the snapshot has " + std::to_string(request_.body_bytes) +
                                               " bytes, the limit is " + std::to_string(kMaxBody));
@@ -102,8 +108,9 @@ void ControlConnection::read_body() {
 }
 
 void ControlConnection::take_body() {
-  Result<wire::Json> result = run_(request_, body_);
+  Result<wire::Json> result = run_(request_, body_, shared_from_this());
   std::string().swap(body_);
+  streams_ = result && streams(request_.command);
   answer(result);
 }
 
@@ -119,8 +126,34 @@ void ControlConnection::answer(const Result<wire::Json>& result) {
   asio::async_write(socket_, asio::buffer(output_),
                     [self = shared_from_this()](std::error_code error, std::size_t) {
                       if (error) return;
+                      if (self->streams_) {
+                        self->send_waiting();
+                        return self->drain();
+                      }
                       self->socket_.shutdown(asio::local::stream_protocol::socket::shutdown_send, error);
                       self->drain();
+                    });
+}
+
+bool ControlConnection::offer(std::string_view line) {
+  if (waiting_.size() + line.size() > kMaxWaiting) return false;
+  waiting_ += line;
+  if (streams_ && output_.empty()) send_waiting();
+  return true;
+}
+
+// Who takes nothing within the deadline is cut off.
+void ControlConnection::send_waiting() {
+  output_.clear();
+  output_.swap(waiting_);
+  if (output_.empty()) {
+    deadline_.expires_at(std::chrono::steady_clock::time_point::max());
+    return;
+  }
+  arm_deadline();
+  asio::async_write(socket_, asio::buffer(output_),
+                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
+                      if (!error) self->send_waiting();
                     });
 }
 

@@ -12,12 +12,14 @@
 
 namespace postern::agent {
 
-// One caller: line in, body in, line out, gone. Keeps itself alive by the operation that it waits for.
-class ControlConnection : public std::enable_shared_from_this<ControlConnection> {
+// One caller: line in, body in, line out, gone; or, for commands that stream, lines out until the caller goes
+// or takes nothing for too long. Keeps itself alive by the operation that it waits for.
+class ControlConnection : public Outlet, public std::enable_shared_from_this<ControlConnection> {
  public:
   ControlConnection(asio::local::stream_protocol::socket socket, const ControlServer::Run& run);
 
   void start();
+  bool offer(std::string_view line) override;
 
  private:
   void arm_deadline();
@@ -26,6 +28,7 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   void read_body();
   void take_body();
   void answer(const Result<wire::Json>& result);
+  void send_waiting();
   // What the caller still sends is read and forgotten, so that the answer is not lost to a reset.
   void drain();
   Result<> authorise() const;
@@ -39,6 +42,8 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   std::string body_;
   std::size_t body_got_ = 0;
   std::string output_;
+  std::string waiting_;  // lines behind the answer
+  bool streams_ = false;
   std::array<char, 4096> forgotten_{};
 };
 

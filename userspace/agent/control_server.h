@@ -6,10 +6,12 @@
 #include <asio/io_context.hpp>
 #include <asio/local/stream_protocol.hpp>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string_view>
 
 #include "agent/control_socket.h"
+#include "agent/outlet.h"
 #include "core/result.h"
 #include "wire/control.h"
 #include "wire/json.h"
@@ -18,7 +20,9 @@ namespace postern::agent {
 
 class ControlServer {
  public:
-  using Run = std::function<Result<wire::Json>(const wire::ControlRequest&, std::string_view body)>;
+  // `outlet`: where lines behind the answer may go, for commands that stream.
+  using Run = std::function<Result<wire::Json>(const wire::ControlRequest&, std::string_view body,
+                                               const std::shared_ptr<Outlet>& outlet)>;
 
   // Serves until destroyed; `io` must outlive it. `run` is called on the loop's thread.
   ControlServer(asio::io_context& io, ControlSocket socket, Run run);

@@ -19,6 +19,7 @@ namespace {
 constexpr std::chrono::seconds kSecond{1};
 constexpr std::chrono::seconds kCheck{5};
 constexpr std::chrono::seconds kNeighbourRound{20};
+constexpr std::size_t kSamplesAtOnce = 256;
 
 IpAddress address_of(const pt_address& raw) {
   IpAddress address;
@@ -59,8 +60,9 @@ Result<> Daemon::open_sockets() {
   Result<ControlSocket> socket = ControlSocket::listen(config.socket);
   if (!socket) return pass_on(std::move(socket));
   control_.emplace(io_, std::move(*socket),
-                   [this](const wire::ControlRequest& request, std::string_view body) {
-                     Result<wire::Json> result = commands_.run(request, body);
+                   [this](const wire::ControlRequest& request, std::string_view body,
+                          const std::shared_ptr<Outlet>& outlet) {
+                     Result<wire::Json> result = commands_.run(request, body, outlet);
                      if (changes_state(request.command)) {
                        start_neighbour_round();
                        follow_source();
@@ -74,6 +76,11 @@ Result<> Daemon::open_sockets() {
       });
   if (!ring) return pass_on(std::move(ring));
   ring_ = std::move(*ring);
+  Result<std::unique_ptr<dataplane::SampleRing>> samples = dataplane::SampleRing::open(
+      *gateway_->foundation().plane,
+      [this](const pt_sample& sample, ByteView frame) { commands_.watchers().take(sample, frame); });
+  if (!samples) return pass_on(std::move(samples));
+  samples_ = std::move(*samples);
   publish();
   if (!config.http) return {};
   Result<std::unique_ptr<observe::HttpServer>> http =
@@ -95,14 +102,26 @@ void Daemon::watch() {
     if (const Result<> drained = ring_->drain(); !drained)
       log_.warn("event ring: {}", drained.error().message());
   });
+  sample_watch_.emplace(io_, samples_->poll_fd(), [this] { take_samples(); });
   each_second_.emplace(io_, kSecond, [this] {
+    commands_.watchers().tick();
     gateway_->tick();
     publish();
   });
   each_check_.emplace(io_, kCheck, [this] { gateway_->check(); });
   follow_source();
-  each_neighbour_round_.emplace(io_, kNeighbourRound, [this] { start_neighbour_round(); });
+  each_neighbour_round_.emplace(io_, kNeighbourRound, [this] {
+    commands_.forget();
+    start_neighbour_round();
+  });
   wait_for_signal();
+}
+
+// A bounded part at a time: under a flood of samples the loop still does everything else.
+void Daemon::take_samples() {
+  const Result<bool> more = samples_->drain(kSamplesAtOnce);
+  if (!more) return log_.warn("ring of samples: {}", more.error().message());
+  if (*more) asio::post(io_, [this] { take_samples(); });
 }
 
 // A reload may have named another one.
@@ -172,6 +191,7 @@ void Daemon::publish() {
   auto report = std::make_shared<observe::Report>();
   report->made_monotonic_ns = clock_.monotonic_ns();
   report->observation = observation(*gateway_);
+  report->observation.events_lost_by_readers = commands_.watchers().lost_by_readers();
   report->health = gateway_->health();
   report->status_json = wire::encode_canonical(status_report(*gateway_, report->health, started_ns_));
   publication_.publish(std::move(report));

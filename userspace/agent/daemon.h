@@ -11,12 +11,14 @@
 #include "agent/control_commands.h"
 #include "agent/control_server.h"
 #include "agent/gateway.h"
+#include "agent/gateway_links.h"
 #include "agent/repeating_timer.h"
 #include "agent/snapshot_source.h"
 #include "agent/watched_fd.h"
 #include "core/clock.h"
 #include "core/result.h"
 #include "dataplane/event_ring.h"
+#include "dataplane/sample_ring.h"
 #include "observe/http_server.h"
 #include "observe/publication.h"
 
@@ -41,6 +43,10 @@ class Daemon {
   void follow_source();
   Result<> take_from_source(std::string_view text);
   Result<> see_from_source(std::string_view text);
+  void take_samples();
+  // Who may link is what is served now.
+  void follow_members();
+  void note_links();
   void wait_for_signal();
   void publish();
   void start_neighbour_round();
@@ -57,10 +63,13 @@ class Daemon {
   asio::signal_set signals_;
   std::unique_ptr<dataplane::EventRing> ring_;
   std::optional<WatchedFd> link_watch_;
+  std::unique_ptr<dataplane::SampleRing> samples_;
   std::optional<WatchedFd> ring_watch_;
+  std::optional<WatchedFd> sample_watch_;
   std::optional<RepeatingTimer> each_second_;
   std::optional<RepeatingTimer> each_check_;
   std::optional<RepeatingTimer> each_neighbour_round_;
+  std::optional<GatewayLinks> links_;
   std::optional<ControlServer> control_;
   std::unique_ptr<observe::HttpServer> http_;
   std::optional<config::Source> followed_;

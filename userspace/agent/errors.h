@@ -20,6 +20,7 @@ inline constexpr ErrorCode control_socket{"control.socket"};
 inline constexpr ErrorCode control_denied{"control.denied"};
 inline constexpr ErrorCode control_unknown_command{"control.unknown_command", ErrorKind::usage};
 inline constexpr ErrorCode control_bad_argument{"control.bad_argument", ErrorKind::usage};
+inline constexpr ErrorCode too_many_watchers{"watch.too_many", ErrorKind::capacity};
 inline constexpr ErrorCode control_answer_too_large{"control.answer_too_large", ErrorKind::capacity};
 
 }  // namespace postern::agent::errc

@@ -118,6 +118,7 @@ observe::Observation observation(const Gateway& gateway) {
         {std::string(dataplane::kUnknownInterface), std::nullopt, *verdicts, std::nullopt});
   if (const auto drops = dataplane::read_drops(*base.plane)) seen.drops = *drops;
   if (const auto incidents = dataplane::read_incidents(*base.plane)) seen.incidents = *incidents;
+  if (const auto lost = dataplane::read_events_lost(*base.plane)) seen.events_lost = *lost;
 
   if (base.lineage.authority.adopted) seen.adopted_serial = base.lineage.authority.adopted->serial;
   seen.active_serial = base.kernel.serial;

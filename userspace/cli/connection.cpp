@@ -21,6 +21,7 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::size_t kReadBytes = 64U << 10;
+constexpr std::chrono::milliseconds::rep kLongestWait_ms = 60'000;
 
 tl::unexpected<Error> unreachable(const std::filesystem::path& socket, int error) {
   std::string context = "no agent answers at " + socket.string() + " (" + std::strerror(error) + "); ";
@@ -33,8 +34,10 @@ tl::unexpected<Error> unreachable(const std::filesystem::path& socket, int error
   return fail(errc::unreachable, std::move(context));
 }
 
-// The socket to ask at: --socket, else the config's, else the config's default.
-Result<std::filesystem::path> find_socket(const Globals& globals) {
+}  // namespace
+
+// --socket, else the config's, else the config's default.
+Result<std::filesystem::path> agent_socket(const Globals& globals) {
   if (!globals.socket.empty()) return globals.socket;
   std::error_code ignored;
   if (!globals.config_named && !std::filesystem::exists(globals.config, ignored))
@@ -43,8 +46,6 @@ Result<std::filesystem::path> find_socket(const Globals& globals) {
   if (!config) return pass_on(std::move(config));
   return config->socket;
 }
-
-}  // namespace
 
 Connection::Connection(UniqueFd fd, std::filesystem::path socket, std::chrono::seconds patience)
     : fd_(std::move(fd)),
@@ -73,7 +74,12 @@ Result<Connection> Connection::open(const std::filesystem::path& socket, std::ch
 Result<wire::ControlAnswer> Connection::ask(const wire::ControlRequest& request, std::string_view body) && {
   if (Result<> sent = send_all(wire::encode_request(request)); !sent) return pass_on(std::move(sent));
   if (Result<> sent = send_all(body); !sent) return pass_on(std::move(sent));
-  Result<std::string> line = read_line();
+  std::string behind;
+  return read_answer(behind);
+}
+
+Result<wire::ControlAnswer> Connection::read_answer(std::string& behind) {
+  Result<std::string> line = read_line(behind);
   if (!line) return pass_on(std::move(line));
   Result<wire::ControlAnswer> answer = wire::parse_answer(*line);
   if (!answer) {
@@ -82,6 +88,39 @@ Result<wire::ControlAnswer> Connection::ask(const wire::ControlRequest& request,
                                    "); is that Postern's control socket, and of this version?");
   }
   return answer;
+}
+
+Result<wire::ControlAnswer> Connection::follow(const wire::ControlRequest& request,
+                                               const Following& following) && {
+  if (Result<> sent = send_all(wire::encode_request(request)); !sent) return pass_on(std::move(sent));
+  std::string lines;
+  Result<wire::ControlAnswer> answer = read_answer(lines);
+  if (!answer || answer->error) return answer;
+  std::array<char, kReadBytes> piece{};
+  for (;;) {
+    std::size_t at = 0;
+    for (std::size_t end = 0; (end = lines.find('\n', at)) != std::string::npos; at = end + 1)
+      if (!following.take(std::string_view(lines).substr(at, end - at))) return answer;
+    lines.erase(0, at);
+    int wait_ms = -1;
+    if (following.deadline != TimePoint::max()) {
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(following.deadline - steady_clock::now());
+      if (left.count() <= 0) return answer;
+      wait_ms = static_cast<int>(std::min<std::chrono::milliseconds::rep>(left.count(), kLongestWait_ms));
+    }
+    pollfd polls[] = {{fd_.get(), POLLIN, 0}, {following.wake_fd, POLLIN, 0}};
+    const int ready = ::poll(polls, std::size(polls), wait_ms);
+    if (ready < 0 && errno != EINTR) return unreachable(socket_, errno);
+    if (ready <= 0) continue;
+    if (polls[1].revents != 0) return answer;
+    const ssize_t got = ::recv(fd_.get(), piece.data(), piece.size(), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (got <= 0)
+      return fail(errc::ended, "the agent at " + socket_.string() + " ended, or cut this reader off");
+    if (lines.size() > wire::kMaxControlLine) return fail(errc::garbled, "a line without an end");
+    lines.append(piece.data(), static_cast<std::size_t>(got));
+  }
 }
 
 Result<> Connection::wait_for(short events, short& happened) {
@@ -115,7 +154,7 @@ Result<> Connection::send_all(std::string_view bytes) {
   return {};
 }
 
-Result<std::string> Connection::read_line() {
+Result<std::string> Connection::read_line(std::string& behind) {
   std::string line;
   std::array<char, kReadBytes> piece{};
   while (line.size() <= wire::kMaxControlLine) {
@@ -131,6 +170,7 @@ Result<std::string> Connection::read_line() {
     }
     line.append(piece.data(), static_cast<std::size_t>(got));
     if (const std::size_t end = line.find('\n'); end != std::string::npos) {
+      behind = line.substr(end + 1);
       line.resize(end + 1);
       return line;
     }
@@ -141,7 +181,7 @@ Result<std::string> Connection::read_line() {
 
 tl::expected<wire::Json, Refusal> ask_agent(const Globals& globals, std::string command, wire::Json arguments,
                                             std::string_view body, std::chrono::seconds patience) {
-  const Result<std::filesystem::path> socket = find_socket(globals);
+  const Result<std::filesystem::path> socket = agent_socket(globals);
   if (!socket) return refuse(socket.error());
   if (globals.timeout_s != 0) patience = std::chrono::seconds(globals.timeout_s);
   Result<Connection> connection = Connection::open(*socket, patience);

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -24,19 +25,34 @@ class Connection {
   // One request a connection: sends it with `body` after it and waits for the answer.
   Result<wire::ControlAnswer> ask(const wire::ControlRequest& request, std::string_view body) &&;
 
+  // The same for a command that streams: then hands each line behind a good answer to `take`, until that says
+  // false, `wake_fd` is readable, `deadline` has passed (errc::ended never) or the agent hangs up
+  // (errc::ended).
+  struct Following {
+    std::function<bool(std::string_view line)> take;
+    int wake_fd = -1;
+    TimePoint deadline = TimePoint::max();
+  };
+  Result<wire::ControlAnswer> follow(const wire::ControlRequest& request, const Following& following) &&;
+
  private:
   Connection(UniqueFd fd, std::filesystem::path socket, std::chrono::seconds patience);
 
   Result<> wait_for(short events, short& happened);
   // Stops early, without error, when the agent answers or hangs up before it has read everything.
   Result<> send_all(std::string_view bytes);
-  Result<std::string> read_line();
+  Result<wire::ControlAnswer> read_answer(std::string& behind);
+  // What came behind the line stays in `behind`.
+  Result<std::string> read_line(std::string& behind);
 
   UniqueFd fd_;
   std::filesystem::path socket_;
   std::chrono::seconds patience_;
   TimePoint deadline_;
 };
+
+// The socket of the agent that the globals point to.
+Result<std::filesystem::path> agent_socket(const Globals& globals);
 
 // The result of `command`, asked of the agent that the globals point to. `patience` holds unless --timeout
 // does.

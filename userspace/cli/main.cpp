@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // postern: the operator's command line. Reads the arguments, runs one command, and is the only place that
-// prints: answers to stdout (--json: one line); refusals to stderr for people, to stdout as one line with
+// prints, but for commands that go on (live_output.h): answers to stdout (--json: one line); refusals to
+// stderr for people, to stdout as one line with
 // --json.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -36,7 +37,9 @@ int finish(std::string_view out, int code) {
 }
 
 int report(const Outcome& outcome, bool json) {
-  if (outcome) return finish(json ? outcome->json + "\n" : outcome->text, outcome->exit);
+  // A command that went on has said everything already.
+  if (outcome && json && !outcome->json.empty()) return finish(outcome->json + "\n", outcome->exit);
+  if (outcome) return finish(json ? std::string() : outcome->text, outcome->exit);
   const Refusal& refusal = outcome.error();
   if (json) return finish(refusal_json(refusal) + "\n", refusal.exit);
   // The code stands at the end of the first line, so that "file:line:column" comes first.
@@ -80,6 +83,10 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_peers(app, chosen);
   add_owners(app, chosen);
   add_drops(app, chosen);
+  add_explain(app, chosen);
+  add_monitor(app, chosen);
+  add_capture(app, chosen);
+  add_mtu(app, chosen);
   add_rules(app, chosen);
   add_apply(app, chosen);
   add_confirm(app, chosen);

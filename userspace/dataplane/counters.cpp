@@ -65,6 +65,16 @@ Result<IncidentCounts> read_incidents(const Plane& plane) {
   return read_sums<IncidentCounts>(plane, "incidents");
 }
 
+Result<EventLossCounts> read_events_lost(const Plane& plane) {
+  return read_sums<EventLossCounts>(plane, "events_lost");
+}
+
+Result<pt_path_mtu> read_path_mtu(const Plane& plane, PeerId peer) {
+  pt_path_mtu row{};
+  if (::bpf_map_lookup_elem(plane.map_fd("path_mtus"), &peer.value, &row) == 0) return row;
+  return kernel_error(errc::map, "cannot read the path MTU to peer " + std::to_string(peer.value), errno);
+}
+
 Result<DropCounts> read_drops(const Plane& plane) {
   return read_sums<DropCounts>(plane, "drops");
 }
@@ -103,6 +113,18 @@ std::string_view incident_label(unsigned incident) {
   case number:                          \
     return label;
     PT_INCIDENTS(PT_X)
+#undef PT_X
+    default:
+      return "";
+  }
+}
+
+std::string_view loss_label(unsigned loss) {
+  switch (loss) {
+#define PT_X(number, name, label, help) \
+  case number:                          \
+    return label;
+    PT_LOSSES(PT_X)
 #undef PT_X
     default:
       return "";

@@ -13,9 +13,10 @@ inline constexpr ErrorCode ambiguous{"compile.ambiguous", ErrorKind::conflict}; 
 inline constexpr ErrorCode unsupported{"compile.unsupported", ErrorKind::authority};
 inline constexpr ErrorCode capacity{"compile.capacity", ErrorKind::capacity};
 inline constexpr ErrorCode load{"dataplane.load"};
-inline constexpr ErrorCode pins{"dataplane.pins"};      // bpffs missing, foreign or half-made pins
-inline constexpr ErrorCode abi{"dataplane.abi"};        // pins of another ABI version
-inline constexpr ErrorCode map{"dataplane.map"};        // a map operation failed
+inline constexpr ErrorCode pins{"dataplane.pins"};  // bpffs missing, foreign or half-made pins
+inline constexpr ErrorCode abi{"dataplane.abi"};    // pins of another ABI version
+inline constexpr ErrorCode map{"dataplane.map"};    // a map operation failed
+inline constexpr ErrorCode frame{"dataplane.frame", ErrorKind::usage};  // to be explained
 inline constexpr ErrorCode digest{"dataplane.digest"};  // read-back differs from what was written
 inline constexpr ErrorCode stale{"dataplane.stale", ErrorKind::conflict};  // a lease of an epoch that is over
 inline constexpr ErrorCode attach{"dataplane.attach"};

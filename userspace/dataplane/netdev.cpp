@@ -174,7 +174,9 @@ class NetlinkNetdev final : public Netdev {
     rtnl_nexthop* hop = ::rtnl_route_get_nnexthops(found) > 0 ? ::rtnl_route_nexthop_n(found, 0) : nullptr;
     if (hop == nullptr)
       return fail(errc::netlink, "the kernel's route to " + destination.text() + " leads nowhere");
-    NextHop out{IfIndex(static_cast<std::uint32_t>(::rtnl_route_nh_get_ifindex(hop))), destination};
+    NextHop out{IfIndex(static_cast<std::uint32_t>(::rtnl_route_nh_get_ifindex(hop))), destination, 0};
+    std::uint32_t mtu = 0;
+    if (::rtnl_route_get_metric(found, RTAX_MTU, &mtu) == 0) out.mtu = mtu;
     const nl_addr* gateway = ::rtnl_route_nh_get_gateway(hop);
     if (gateway == nullptr) gateway = ::rtnl_route_nh_get_via(hop);
     if (gateway != nullptr) out.address = address_of(gateway);

@@ -28,7 +28,8 @@ struct Link {
 // Where the kernel would send a packet for an address.
 struct NextHop {
   IfIndex ifindex;
-  IpAddress address;  // a gateway's, or the destination itself when it is on-link
+  IpAddress address;      // a gateway's, or the destination itself when it is on-link
+  std::uint32_t mtu = 0;  // the route's own, 0: it has none, and the interface's holds
 };
 
 class Netdev {

@@ -84,7 +84,14 @@ void traffic(const Observation& seen, std::vector<MetricFamily>& out) {
   for (unsigned incident = 0; incident < PT_INCIDENT_COUNT; ++incident)
     add(incidents, {{"incident", std::string(dataplane::incident_label(incident))}},
         seen.incidents[incident]);
-  for (MetricFamily* family : {&packets, &bytes, &drops, &incidents, &lost, &mode})
+  MetricFamily events =
+      counter("postern_events_lost_total",
+              "Events and samples that did not reach the agent or who watched, by where they "
+              "were lost.");
+  for (unsigned loss = 0; loss < PT_LOSS_COUNT; ++loss)
+    add(events, {{"stage", std::string(dataplane::loss_label(loss))}}, seen.events_lost[loss]);
+  add(events, {{"stage", "reader"}}, seen.events_lost_by_readers);
+  for (MetricFamily* family : {&packets, &bytes, &drops, &incidents, &events, &lost, &mode})
     out.push_back(std::move(*family));
 }
 

@@ -35,6 +35,8 @@ struct Observation {
   std::vector<InterfaceObservation> interfaces;
   dataplane::DropCounts drops{};
   dataplane::IncidentCounts incidents{};
+  dataplane::EventLossCounts events_lost{};
+  std::uint64_t events_lost_by_readers = 0;
   std::vector<TableObservation> tables;
 
   std::optional<Serial> adopted_serial;

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/live_output.h"
+
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string>
+
+#include "cli/errors.h"
+
+namespace postern::cli {
+
+Result<LiveOutput> LiveOutput::open() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGINT);
+  ::sigaddset(&set, SIGTERM);
+  UniqueFd stop(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!stop || ::sigprocmask(SIG_BLOCK, &set, nullptr) != 0 || std::signal(SIGPIPE, SIG_IGN) == SIG_ERR)
+    return fail(errc::output, std::string("cannot wait for signals: ") + std::strerror(errno));
+  return LiveOutput(std::move(stop));
+}
+
+bool LiveOutput::write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) {
+      problem_ = errno == EPIPE ? 0 : errno;
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace postern::cli
