@@ -22,11 +22,13 @@ PACKAGES_BUILD := g++ clang llvm bpftool libbpf-dev libxdp-dev linux-libc-dev li
   libnl-route-3-dev libnftables-dev prometheus-cpp-dev libcpp-httplib-dev libcurl4-openssl-dev \
   libxxhash-dev pkg-config
 PACKAGES_TEST := doctest-dev python3 python3-pytest python3-scapy iproute2 nftables iputils-ping ethtool tcpdump iperf3 strace \
-  prometheus procps util-linux e2fsprogs curl jq git openssl
+  prometheus procps util-linux e2fsprogs curl jq git openssl wireguard-tools wireguard-go
 # For the rig that loses writes: a FUSE file under a loop device under ext4 and xfs.
 PACKAGES_RIG := python3-fusepy fuse3 xfsprogs
 # Only `make bench` needs what the journal is measured against.
 PACKAGES_BENCH := libsqlite3-dev librocksdb-dev liblmdb-dev
+# For `make test-vm`, which boots Debian's own kernel in QEMU.
+PACKAGES_VM := qemu-system-x86 mmdebstrap e2fsprogs cpio kmod
 PACKAGES_LINT := clang-format clang-tidy
 PACKAGES_FUZZ := libclang-rt-14-dev
 
@@ -208,6 +210,15 @@ test: tests-built
 $(TEST_TIERS:%=test-%): test-%: tests-built
 	@test/run $*
 
+# Not among `make test`: a software CPU is slow, and its image is some minutes' work, once.
+VM_DEPS := $(BUILD)/.deps-vm
+$(VM_DEPS): Makefile deploy/install-packages
+	@deploy/install-packages $(PACKAGES_VM)
+	@mkdir -p $(@D) && touch $@
+.PHONY: test-vm
+test-vm: all $(BUILD)/test-bpf | $(VM_DEPS)
+	@TIER_TIMEOUT_S=7200 test/run vm
+
 .PHONY: demo
 demo: all
 	@KEEP=$(KEEP) $(PYTHON) -B deploy/demo/demo.py
@@ -248,11 +259,12 @@ ci: lint
 	@$(MAKE) test
 	@$(MAKE) fuzz
 
-# Long runs: the same suites with NIGHTLY=1, every mutant, an hour of fuzzing.
+# Long runs: the same suites with NIGHTLY=1, the stock kernel, every mutant, an hour of fuzzing.
 .PHONY: nightly
 nightly: tests-built
 	@$(BUILD)/journal-simulation --crashes 1000000 --jobs $(shell nproc)
 	@NIGHTLY=1 test/run $(TEST_TIERS)
+	@$(MAKE) test-vm
 	@$(MAKE) mutants
 	@$(MAKE) fuzz FUZZ_SECONDS=720
 
@@ -260,7 +272,7 @@ nightly: tests-built
 
 FUZZ_SECONDS := 60
 FUZZERS := $(patsubst test/fuzz/%.cpp,$(BUILD)/fuzz/%,$(wildcard test/fuzz/fuzz_*.cpp))
-FUZZ_MODULES := core wire config authority
+FUZZ_MODULES := core wire config authority mesh
 FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$(wildcard userspace/$(m)/*.cpp)) \
   test/support/reference_json.cpp)
 # The journal's fuzzer opens journals on the simulated disk, with small segments.

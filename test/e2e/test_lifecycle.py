@@ -7,6 +7,7 @@ import pytest
 
 from lab import packets, run, until
 from lab.kernel_tables import KernelTables
+from lab.namespace import link
 from lab.traffic import UdpFlow, Worker, send_frames
 from lab.wait import NotInTime
 
@@ -186,3 +187,23 @@ def test_an_absent_journal_beside_pins_is_refused(fresh_lab):
     assert lab.host_b.ping(A4, 3) == 3  # the kernel is left as it is
     again = gw.cli("init", check=False)
     assert again.returncode != 0 and "init.tables_remain" in again.stderr
+
+
+def test_an_interface_that_goes_and_comes_back_serves_again_by_itself(fresh_lab):
+    lab, gw, host = fresh_lab, fresh_lab.gateway, fresh_lab.host_a
+    with UdpFlow(lab.host_b.namespace, lab.host_c.namespace, C4) as flow:
+        flow.wait_received(100)
+        gw.namespace.ip("link", "delete", "site0")
+        until("its loss is told", lambda: any("site0" in problem for problem in gw.status()["problems"]))
+        assert gw.status()["ready"] is False
+        flow.wait_received(200)
+        report = flow.stop()
+    assert report.lost == 0, report
+    link(gw.namespace, "site0", host.namespace, "eth0")
+    gw.namespace.address("site0", f"{host.router4}/24", f"{host.router6}/64")
+    host.namespace.address("eth0", f"{host.address4}/24", f"{host.address6}/64")
+    host.namespace.ip("route", "add", "default", "via", host.router4)
+    until("it serves again", lambda: gw.status()["ready"])
+    assert gw.xdp_program("site0") is not None
+    until("host-b reaches host-a", lambda: lab.host_b.ping(A4, 1) == 1)
+    assert lab.host_b.ping(A4, 5) == 5

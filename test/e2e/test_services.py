@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A service is served by hosts of two stock sites, and loses one of them while its connections run."""
 
+import re
+import struct
 import subprocess
 
 import pytest
 
-from lab import MeshLab, until
+from lab import MeshLab, packets, until
+from lab.capture import Capture
 from lab.mesh_lab import SEGMENT
+from lab.traffic import send_frames
 
 SERVICE, PORT = "10.80.0.1", 5201
 
@@ -109,6 +113,40 @@ def test_connections_are_shared_out_and_survive_the_loss_of_the_other_backend(la
     for _ in range(4):
         answered = client.say("open")
     assert answered.endswith("1111")
+    client.process.kill()
+
+
+def client_ports(host):
+    """Of the connections that a backend has."""
+    shown = host.namespace.run("ss", "-Htn", "state", "established", "src", SERVICE).stdout
+    return {int(line.split()[3].rpartition(":")[2]) for line in shown.splitlines()}
+
+
+def too_big_for(lab, client_port):
+    """What a router tells the service about its packets to a client, as it comes from the site (RFC 1191)."""
+    answer = packets.ipv4(SERVICE, lab.host_a.address4, packets.TCP, struct.pack("!HHI", PORT, client_port, 0), whole=True)
+    body = struct.pack("!BBHHH", 3, 4, 0, 0, 1300) + answer
+    error = body[:2] + struct.pack("!H", packets.checksum(body)) + body[4:]
+    return packets.ethernet(lab.gateway.namespace.mac("site0"), lab.host_a.namespace.mac("eth0"), packets.ETH_IPV4,
+                            packets.ipv4(lab.host_a.address4, SERVICE, packets.ICMP, error))
+
+
+def test_an_icmp_error_reaches_the_backend_whose_packet_it_is_about(lab, servers):
+    lab.adopt(lab.base_policy().changed(served_by(lab.host_b.address4, lab.host_c.address4)))
+    client = Client(lab.host_a.namespace)
+    for _ in range(12):
+        client.say("open")
+    ports = {host: client_ports(host) for host in (lab.host_b, lab.host_c)}
+    assert all(ports.values()), ports
+    told = f"icmp and dst {SERVICE}"
+    with Capture(lab.host_b.namespace, "eth0", told) as at_b, Capture(lab.host_c.namespace, "eth0", told) as at_c:
+        send_frames(lab.host_a.namespace, "eth0",
+                    [too_big_for(lab, port) for port in sorted(ports[lab.host_b] | ports[lab.host_c])])
+        for capture, host in ((at_b, lab.host_b), (at_c, lab.host_c)):
+            capture.wait(len(ports[host]))
+            quoted = {int(found) for line in capture.text("-v")
+                      for found in re.findall(rf"{re.escape(lab.host_a.address4)}\.(\d+)", line)}
+            assert quoted == ports[host]
     client.process.kill()
 
 

@@ -5,8 +5,8 @@
 // touched. Replacing and detaching name the program they expect to find, and the kernel refuses if another
 // one came in between.
 //
-// A program that is loaded already can be attached alone only: libxdp's dispatcher wants to load its parts
-// itself.
+// In a dispatcher the program is a copy that libxdp loaded, on the same tables; the kernel's tag of its code
+// tells whether it is this build's. Where the kernel has no dispatcher, the pinned program is attached alone.
 #include "dataplane/attachments.h"
 
 #include <bpf/bpf.h>
@@ -20,6 +20,7 @@
 #include <set>
 
 #include "core/unique_fd.h"
+#include "dataplane/dispatcher.h"
 #include "dataplane/errors.h"
 #include "dataplane/kernel_error.h"
 #include "dataplane/kernel_log.h"
@@ -27,18 +28,16 @@
 namespace postern::dataplane {
 namespace {
 
-struct ProgramDeleter {
-  void operator()(xdp_program* program) const { ::xdp_program__close(program); }
-};
 struct MultiprogDeleter {
   void operator()(xdp_multiprog* programs) const { ::xdp_multiprog__close(programs); }
 };
 
 struct Occupant {
   XdpMode mode = XdpMode::none;
-  __u32 id = 0;       // of the program that the interface runs, a dispatcher perhaps
-  bool ours = false;  // alone or in the dispatcher
-  __u32 our_id = 0;   // its id if so
+  __u32 id = 0;  // of the program that the interface runs, a dispatcher perhaps
+  bool dispatcher = false;
+  std::vector<__u32> ours;  // ids of our programs: one, or two in a dispatcher when an upgrade was cut short
+  bool alone() const { return ours == std::vector<__u32>{id}; }
 };
 
 int as_int(IfIndex ifindex) {
@@ -49,10 +48,10 @@ __u32 flags_of(XdpMode mode) {
   return mode == XdpMode::generic ? XDP_FLAGS_SKB_MODE : XDP_FLAGS_DRV_MODE;
 }
 
-Result<__u32> program_id(int fd) {
+Result<bpf_prog_info> program_info(int fd) {
   bpf_prog_info info{};
   __u32 size = sizeof info;
-  if (::bpf_obj_get_info_by_fd(fd, &info, &size) == 0) return info.id;
+  if (::bpf_obj_get_info_by_fd(fd, &info, &size) == 0) return info;
   return kernel_error(errc::attach, "cannot look at our XDP program", errno);
 }
 
@@ -91,18 +90,18 @@ Result<Occupant> occupant_of(const Plane& plane, IfIndex ifindex) {
   out.id = generic ? query.skb_prog_id : query.drv_prog_id != 0 ? query.drv_prog_id : query.prog_id;
   const Result<__u32> selector = selector_id(plane);
   if (!selector) return fail(selector.error().code, selector.error().context);
-  out.ours = uses_map(out.id, *selector);
-  if (out.ours) out.our_id = out.id;
-  if (out.ours) return out;
+  if (uses_map(out.id, *selector)) {
+    out.ours = {out.id};
+    return out;
+  }
   xdp_multiprog* found = ::xdp_multiprog__get_from_ifindex(as_int(ifindex));
   if (::libxdp_get_error(found) != 0) return out;
   const std::unique_ptr<xdp_multiprog, MultiprogDeleter> programs(found);
-  if (::xdp_multiprog__is_legacy(found)) return out;
+  out.dispatcher = !::xdp_multiprog__is_legacy(found);
+  if (!out.dispatcher) return out;
   for (xdp_program* p = ::xdp_multiprog__next_prog(nullptr, found); p != nullptr;
        p = ::xdp_multiprog__next_prog(p, found)) {
-    if (!uses_map(::xdp_program__id(p), *selector)) continue;
-    out.ours = true;
-    out.our_id = ::xdp_program__id(p);
+    if (uses_map(::xdp_program__id(p), *selector)) out.ours.push_back(::xdp_program__id(p));
   }
   return out;
 }
@@ -115,23 +114,28 @@ tl::unexpected<Error> foreign(const std::string& name, const Occupant& occupant)
 }
 
 // 0, or a negative errno.
-int attach_once(int program_fd, IfIndex ifindex, xdp_attach_mode mode) {
-  // It closes the descriptor that it is given.
-  UniqueFd copy(::dup(program_fd));
-  if (!copy) return -errno;
-  xdp_program* program = ::xdp_program__from_fd(copy.get());
-  if (const long error = ::libxdp_get_error(program); error != 0) return static_cast<int>(error);
-  copy.release();
-  const std::unique_ptr<xdp_program, ProgramDeleter> owner(program);
-  return ::xdp_program__attach(program, as_int(ifindex), mode, 0);
+int attach_alone(int program_fd, const SitePort& port, XdpMode mode) {
+  return ::bpf_xdp_attach(as_int(port.ifindex), program_fd, flags_of(mode) | XDP_FLAGS_UPDATE_IF_NOEXIST,
+                          nullptr);
 }
 
-Result<XdpMode> attach_fresh(int program_fd, const SitePort& port, bool allow_generic) {
+// What a dispatcher cannot do may still be possible alone, and if it is not, that error is the one to tell.
+int attach_once(const Plane& plane, const SitePort& port, XdpMode mode, bool dispatcher) {
+  if (dispatcher) {
+    Result<UnloadedProgram> program = plane.unloaded_program(port.role);
+    if (program && join_dispatcher(std::move(*program), port.ifindex, mode == XdpMode::generic) == 0)
+      return 0;
+  }
+  return attach_alone(plane.program_fd(port.role), port, mode);
+}
+
+Result<XdpMode> attach_fresh(const Plane& plane, const SitePort& port, bool allow_generic) {
   const KernelLog log;
-  const int native = attach_once(program_fd, port.ifindex, XDP_MODE_NATIVE);
+  const bool dispatcher = has_dispatcher();
+  const int native = attach_once(plane, port, XdpMode::native, dispatcher);
   if (native == 0) return XdpMode::native;
   if (native == -EOPNOTSUPP && allow_generic) {
-    const int generic = attach_once(program_fd, port.ifindex, XDP_MODE_SKB);
+    const int generic = attach_once(plane, port, XdpMode::generic, dispatcher);
     if (generic == 0) return XdpMode::generic;
     return kernel_error(errc::attach, "cannot attach to " + port.name + " in generic mode" + log.suffix(),
                         -generic);
@@ -142,6 +146,27 @@ Result<XdpMode> attach_fresh(int program_fd, const SitePort& port, bool allow_ge
                     " has no native XDP; set `xdp: {generic: true}` in the config to allow the slow mode");
   }
   return kernel_error(errc::attach, "cannot attach to " + port.name + log.suffix(), -native);
+}
+
+// Beside others. A former program of ours is taken out once the new one is in: what the new one passes, the
+// former one sees too for a moment, and no packet goes past both.
+Result<XdpMode> join_others(const Plane& plane, const SitePort& port, const Occupant& occupant) {
+  const KernelLog log;
+  const bool generic = occupant.mode == XdpMode::generic;
+  Result<UnloadedProgram> program = plane.unloaded_program(port.role);
+  if (!program) return pass_on(std::move(program));
+  if (const int error = join_dispatcher(std::move(*program), port.ifindex, generic); error != 0) {
+    return kernel_error(errc::attach,
+                        "cannot run beside the XDP programs of " + port.name +
+                            ", which were left alone: detach them, or take the interface out of the config" +
+                            log.suffix(),
+                        -error);
+  }
+  for (const __u32 former : occupant.ours) {
+    if (const int error = leave_dispatcher(former, port.ifindex, generic); error != 0)
+      return kernel_error(errc::attach, "our former program is still on " + port.name + log.suffix(), -error);
+  }
+  return occupant.mode;
 }
 
 Result<> replace_program(int program_fd, const SitePort& port, const Occupant& occupant) {
@@ -155,17 +180,28 @@ Result<> replace_program(int program_fd, const SitePort& port, const Occupant& o
                       -error);
 }
 
-Result<XdpMode> bring_on(const Plane& plane, const SitePort& port, bool allow_generic, bool& changed) {
-  const int program_fd = plane.program_fd(port.role);
-  const Result<__u32> wanted = program_id(program_fd);
+// By the tag, for a copy that libxdp loaded has another id.
+Result<bool> is_current(const Plane& plane, const SitePort& port, const Occupant& occupant) {
+  if (occupant.ours.size() != 1) return false;
+  const Result<bpf_prog_info> wanted = program_info(plane.program_fd(port.role));
   if (!wanted) return fail(wanted.error().code, wanted.error().context);
+  const UniqueFd fd(::bpf_prog_get_fd_by_id(occupant.ours.front()));
+  if (!fd) return false;
+  const Result<bpf_prog_info> there = program_info(fd.get());
+  return there && std::equal(std::begin(wanted->tag), std::end(wanted->tag), std::begin(there->tag));
+}
+
+Result<XdpMode> bring_on(const Plane& plane, const SitePort& port, bool allow_generic, bool& changed) {
   const Result<Occupant> occupant = occupant_of(plane, port.ifindex);
   if (!occupant) return fail(occupant.error().code, port.name + ": " + occupant.error().context);
-  changed = occupant->our_id != *wanted;
+  const Result<bool> current = is_current(plane, port, *occupant);
+  if (!current) return fail(current.error().code, current.error().context);
+  changed = !*current;
   if (!changed) return occupant->mode;
-  if (occupant->mode == XdpMode::none) return attach_fresh(program_fd, port, allow_generic);
-  if (occupant->our_id != occupant->id) return foreign(port.name, *occupant);
-  if (Result<> replaced = replace_program(program_fd, port, *occupant); !replaced) {
+  if (occupant->mode == XdpMode::none) return attach_fresh(plane, port, allow_generic);
+  if (occupant->dispatcher) return join_others(plane, port, *occupant);
+  if (!occupant->alone()) return foreign(port.name, *occupant);
+  if (Result<> replaced = replace_program(plane.program_fd(port.role), port, *occupant); !replaced) {
     return pass_on(std::move(replaced));
   }
   return occupant->mode;
@@ -213,21 +249,22 @@ Result<Attachment> attach(const Plane& plane, const SitePort& port, bool allow_g
 Result<XdpMode> attached_mode(const Plane& plane, IfIndex ifindex) {
   const Result<Occupant> occupant = occupant_of(plane, ifindex);
   if (!occupant) return fail(occupant.error().code, occupant.error().context);
-  return occupant->ours ? occupant->mode : XdpMode::none;
+  return occupant->ours.empty() ? XdpMode::none : occupant->mode;
 }
 
 Result<> detach(const Plane& plane, IfIndex ifindex) {
   const Result<Occupant> occupant = occupant_of(plane, ifindex);
   if (!occupant) return fail(occupant.error().code, occupant.error().context);
-  if (!occupant->ours) return {};
+  if (occupant->ours.empty()) return {};
   const std::string where = "interface " + std::to_string(ifindex.value);
-  if (occupant->our_id != occupant->id) {
-    return fail(
-        errc::attach,
-        where + " runs our program inside a dispatcher; take it off with `xdp-loader unload` (program id " +
-            std::to_string(occupant->our_id) + ")");
-  }
   const KernelLog log;
+  for (const __u32 part : occupant->ours) {
+    if (occupant->alone()) break;
+    const int error = leave_dispatcher(part, ifindex, occupant->mode == XdpMode::generic);
+    if (error != 0)
+      return kernel_error(errc::attach, "cannot leave the dispatcher of " + where + log.suffix(), -error);
+  }
+  if (!occupant->alone()) return {};
   const UniqueFd old(::bpf_prog_get_fd_by_id(occupant->id));
   if (!old) return kernel_error(errc::attach, "cannot open the program attached to " + where, errno);
   LIBBPF_OPTS(bpf_xdp_attach_opts, options, .old_prog_fd = old.get());

@@ -48,6 +48,10 @@ struct ObjectDeleter {
 using Object = std::unique_ptr<bpf_object, ObjectDeleter>;
 using Descriptors = std::map<std::string, UniqueFd, std::less<>>;
 
+const char* name_of(config::Role role) {
+  return role == config::Role::underlay ? kUnderlayProgram : kLocalProgram;
+}
+
 class LoadedPlane final : public Plane {
  public:
   LoadedPlane(Descriptors maps, Descriptors programs, bool taken_over)
@@ -58,9 +62,8 @@ class LoadedPlane final : public Plane {
     const auto found = maps_.find(name);
     return found == maps_.end() ? -1 : found->second.get();
   }
-  int program_fd(config::Role role) const override {
-    return programs_.find(role == config::Role::underlay ? kUnderlayProgram : kLocalProgram)->second.get();
-  }
+  int program_fd(config::Role role) const override { return programs_.find(name_of(role))->second.get(); }
+  Result<UnloadedProgram> unloaded_program(config::Role role) const override;
 
  private:
   Descriptors maps_;
@@ -132,6 +135,22 @@ Result<Descriptors> loaded_programs(const bpf_object& object) {
     out.emplace(name, std::move(*fd));
   }
   return out;
+}
+
+Result<UnloadedProgram> LoadedPlane::unloaded_program(config::Role role) const {
+  Result<Object> object = open_object({});
+  if (!object) return pass_on(std::move(object));
+  for (bpf_map* map : tables_of(**object)) {
+    if (const int error = ::bpf_map__reuse_fd(map, map_fd(::bpf_map__name(map))); error != 0) {
+      return kernel_error(errc::load,
+                          std::string("cannot use the map ") + ::bpf_map__name(map) + " once more", -error);
+    }
+  }
+  bpf_program* program = nullptr;
+  bpf_object__for_each_program(program, object->get()) {
+    ::bpf_program__set_autoload(program, std::string_view(::bpf_program__name(program)) == name_of(role));
+  }
+  return UnloadedProgram{{object->release(), &::bpf_object__close}, name_of(role)};
 }
 
 Result<std::unique_ptr<Plane>> load_anew(bpf_object& object, const PinDirectory* pins) {

@@ -11,6 +11,7 @@
 #include "abi.h"
 #include "config/config.h"
 #include "core/result.h"
+#include "dataplane/dispatcher.h"
 #include "dataplane/errors.h"
 
 namespace postern::dataplane {
@@ -39,6 +40,8 @@ class Plane {
   // lives.
   virtual int map_fd(std::string_view name) const = 0;
   virtual int program_fd(config::Role role) const = 0;
+  // The same program once more over the same tables, for a dispatcher to load.
+  virtual Result<UnloadedProgram> unloaded_program(config::Role role) const = 0;
 };
 
 }  // namespace postern::dataplane

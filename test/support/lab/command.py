@@ -4,6 +4,8 @@
 import shlex
 import subprocess
 
+from .wait import PATIENCE
+
 
 class CommandFailed(Exception):
     def __init__(self, args, code, output):
@@ -15,7 +17,7 @@ class CommandFailed(Exception):
 def run(*args, check=True, timeout=60, stdin=None):
     """Runs to the end; stdout and stderr are text of the result."""
     args = [str(a) for a in args]
-    done = subprocess.run(args, capture_output=True, text=True, timeout=timeout, input=stdin,
+    done = subprocess.run(args, capture_output=True, text=True, timeout=timeout * PATIENCE, input=stdin,
                           stdin=None if stdin is not None else subprocess.DEVNULL, errors="replace")
     if check and done.returncode != 0:
         raise CommandFailed(args, done.returncode, done.stderr or done.stdout)

@@ -49,6 +49,12 @@ class Gateway:
         underlay.join(self.namespace, "mesh0", self.underlay)
         self._daemon = None
 
+    def edit_config(self, old, new):
+        """Replaces a part of the config file, for the next start or reload."""
+        text = self.config.read_text(encoding="utf-8")
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in the config"
+        self.config.write_text(text.replace(old, new), encoding="utf-8")
+
     def init(self, root):
         """Makes the node key and the journal; returns the public key."""
         return public_key(self.cli("init", "--root", root).stdout)

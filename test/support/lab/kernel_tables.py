@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pinned maps as bpftool shows them: a second opinion on what Postern says of itself."""
 
+import hashlib
 import ipaddress
 import json
 import struct
 
 from .command import run
+
+
+HERE = 0xFFFFFFFF  # PT_HOLDER_LOCAL in bpf/abi.h
+
+
+def _words(data):
+    return ["hex", *(f"{byte:02x}" for byte in data)]
 
 
 def _bytes(values):
@@ -31,6 +39,29 @@ class KernelTables:
         rows = json.loads(run("bpftool", "-j", "map", "dump", *how).stdout)
         return [(_bytes(row["key"]), _bytes(row["value"])) for row in rows]
 
+    def _write(self, how, key, value):
+        run("bpftool", "map", "update", *how, "key", *_words(key), "value", *_words(value))
+
+    def _inner(self, table):
+        """Id of the inner map that packets use now."""
+        _, slot = self.selector()
+        outer = dict(self.rows("pinned", self.pin(table)))
+        (inner,) = struct.unpack("<I", outer[struct.pack("<I", slot)])
+        return inner
+
+    def peer_id(self, name):
+        key = hashlib.blake2b(name.encode(), digest_size=32).digest()[:16]
+        (number,) = struct.unpack("<I", dict(self.rows("pinned", self.pin("peer_ids")))[key])
+        return number
+
+    def set_holder(self, number, epoch, peer):
+        """Who holds a resource in the active generation: a peer's id, or None for this gateway."""
+        self._write(("id", self._inner("resources")), struct.pack("<I", number),
+                    struct.pack("<QII", epoch, HERE if peer is None else peer, 0))
+
+    def set_fence(self, number, epoch, deadline_boot_ns):
+        self._write(("pinned", self.pin("fences")), struct.pack("<I", number), struct.pack("<QQ", epoch, deadline_boot_ns))
+
     def selector(self):
         """(generation, slot)"""
         word = self._selector_word(0)
@@ -46,10 +77,7 @@ class KernelTables:
 
     def active(self, table):
         """Rows of the inner map that packets use now."""
-        _, slot = self.selector()
-        outer = dict(self.rows("pinned", self.pin(table)))
-        (inner,) = struct.unpack("<I", outer[struct.pack("<I", slot)])
-        return self.rows("id", inner)
+        return self.rows("id", self._inner(table))
 
     def owners(self):
         """{(vni, prefix): (kind, class id, owner's number)} of both families, those of one segment only."""

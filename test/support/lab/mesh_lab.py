@@ -33,6 +33,8 @@ UDP_PORT, FORBIDDEN_UDP_PORT = 7000, 7999
 class MeshLab:
     """A context manager: all is gone at its end, unless keep() was called."""
 
+    Underlay = Underlay
+
     def __init__(self, start=True):
         leftovers.sweep()
         self.id, self.directory = leftovers.claim()
@@ -48,7 +50,7 @@ class MeshLab:
             raise
 
     def _build(self):
-        self.underlay = Underlay(self.id)
+        self.underlay = self.Underlay(self.id)
         self.gateway = Gateway(self.id, "gw", 1, MESH, SEGMENT, self.underlay, self.directory)
         self.host_a = SiteHost(self.id, "host-a", self.gateway.namespace, "site0", "10.1.0", "fd00:1")
         self.b = StockPeer(self.id, "b", 2, self.underlay, self.gateway.underlay, VNI)

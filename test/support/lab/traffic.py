@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 
-from .wait import until
+from .wait import PATIENCE, until
 
 WORKER = pathlib.Path(__file__).with_name("worker.py")
 
@@ -110,7 +110,7 @@ class UdpFlow:
     def stop(self):
         if self._report is None:
             sent = self._sender.finish()["sent"]
-            deadline = time.monotonic() + 0.5  # what is still under way
+            deadline = time.monotonic() + 0.5 * PATIENCE  # what is still under way
             while self.received < sent and time.monotonic() < deadline:
                 time.sleep(0.01)
             end = self._receiver.finish()
