@@ -28,7 +28,7 @@ def site(tmp_path):
 
 def test_help_lists_every_command_under_a_heading_and_the_exit_codes():
     out = accepted("--help")
-    for command in ("init", "keygen", "config", "authority", "status", "peers", "owners", "drops", "apply", "reload"):
+    for command in ("init", "keygen", "config", "authority", "status", "peers", "links", "owners", "drops", "apply", "reload"):
         assert re.search(rf"^  {command} ", out, re.M), command
     assert "Look at the running gateway" in out and "5 signature, rollback" in out
 
@@ -57,7 +57,7 @@ def test_output_that_cannot_be_written_is_a_failure(site):
 
 
 def test_without_an_agent_the_socket_and_the_way_to_start_one_are_named(site, desk):
-    for command in (["status"], ["status", "--check", "live"], ["peers"], ["owners"], ["drops"], ["reload"],
+    for command in (["status"], ["status", "--check", "live"], ["peers"], ["links"], ["owners"], ["drops"], ["reload"],
                     ["apply", desk.snapshot]):
         said = refused(UNREACHABLE, "--config", site.config, *command)
         assert str(site.socket) in said and "posternd" in said

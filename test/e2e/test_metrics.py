@@ -83,7 +83,7 @@ def test_an_agent_that_is_not_ready_is_unhealthy_and_says_why(lab, gw):
 
 
 def test_every_answer_in_json_names_its_schema(gw):
-    for command in ("status", "peers", "owners", "drops"):
+    for command in ("status", "peers", "links", "owners", "drops"):
         assert gw.ask(command)["schema"] == f"postern/{command}/v1"
         assert gw.cli(command).stdout.strip()
 

@@ -29,7 +29,8 @@ MAY_INCLUDE_ABI = {"authority", "dataplane", "observe", "agent"}
 
 THIRD_PARTY = {
     r"tl/": ["core", "ledger", "cli"],
-    r"sodium|simdjson|xxh|xxhash": ["wire"],
+    r"sodium": ["wire", "mesh"],
+    r"simdjson|xxh|xxhash": ["wire"],
     r"yaml-cpp/": ["config"],
     r"netlink/|linux/(rtnetlink|neighbour|if_link)\.h": ["dataplane"],
     r"bpf/|xdp/|nftables/|linux/bpf\.h|.*\.skel\.h": ["dataplane"],

@@ -7,6 +7,7 @@
 #include "agent/doctor_report.h"
 #include "agent/errors.h"
 #include "agent/journal_report.h"
+#include "agent/links_report.h"
 #include "agent/mtu_report.h"
 #include "agent/owners_report.h"
 #include "agent/peers_report.h"
@@ -83,6 +84,10 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
       {"status", [](ControlCommands& self, std::string_view) { return self.status(); }},
       {"peers", [](ControlCommands& self, std::string_view) { return self.peers(); }},
       {"rules", [](ControlCommands& self, std::string_view) { return self.rules(); }},
+      {"links",
+       [](ControlCommands& self, std::string_view) -> Result<Json> {
+         return links_report(self.gateway_->links());
+       }},
       {"doctor", [](ControlCommands& self, std::string_view) { return self.doctor(); }},
       {"journal-compact", [](ControlCommands& self, std::string_view) { return self.gateway_->compact(); }},
       {"journal-settle", [](ControlCommands& self, std::string_view) { return self.gateway_->settle(); }},

@@ -62,8 +62,10 @@ Result<> Daemon::open_sockets() {
   control_.emplace(io_, std::move(*socket),
                    [this](const wire::ControlRequest& request, std::string_view body,
                           const std::shared_ptr<Outlet>& outlet) {
+                     note_links();
                      Result<wire::Json> result = commands_.run(request, body, outlet);
                      if (changes_state(request.command)) {
+                       follow_members();
                        start_neighbour_round();
                        follow_source();
                      }
@@ -103,9 +105,13 @@ void Daemon::watch() {
       log_.warn("event ring: {}", drained.error().message());
   });
   sample_watch_.emplace(io_, samples_->poll_fd(), [this] { take_samples(); });
+  links_.emplace(io_, gateway_->config().mesh, *gateway_->foundation().key, clock_, log_);
+  follow_members();
   each_second_.emplace(io_, kSecond, [this] {
     commands_.watchers().tick();
+    note_links();
     gateway_->tick();
+    follow_members();
     publish();
   });
   each_check_.emplace(io_, kCheck, [this] { gateway_->check(); });
@@ -150,6 +156,7 @@ Result<> Daemon::take_from_source(std::string_view text) {
   Result<dataplane::SwapReport> swap = gateway_->apply(text, {});
   if (!swap) return pass_on(std::move(swap));
   start_neighbour_round();
+  follow_members();
   publish();
   return {};
 }
@@ -160,17 +167,32 @@ Result<> Daemon::see_from_source(std::string_view text) {
   return seen;
 }
 
+void Daemon::follow_members() {
+  const std::optional<Served>& served = gateway_->adoption().served();
+  const config::Config& config = gateway_->config();
+  links_->follow(served && config.links ? served->members : mesh::Members(), config.links_listen);
+  note_links();
+}
+
+void Daemon::note_links() {
+  LinksStatus status = links_->status();
+  status.on = gateway_->config().links;
+  gateway_->note_links(std::move(status));
+}
+
 void Daemon::wait_for_signal() {
   signals_.async_wait([this](const std::error_code& error, int signal) {
     if (error) return;
     if (signal != SIGHUP) {
       log_.info("stopping on {}; forwarding goes on", signal == SIGTERM ? "SIGTERM" : "SIGINT");
       tell_supervisor("STOPPING=1");
+      links_->stop();
       io_.stop();
       return;
     }
     // It logs its outcome itself.
     [[maybe_unused]] const Result<bool> reloaded = gateway_->reload();
+    follow_members();
     start_neighbour_round();
     follow_source();
     wait_for_signal();

@@ -109,6 +109,18 @@ void check_backstop(const Gateway& gateway, Checks& checks) {
       "`postern reload` brings it back; find out what flushed it"));
 }
 
+void check_links(const Gateway& gateway, Checks& checks) {
+  const LinksStatus& links = gateway.links();
+  if (!links.on) return checks.push_back(check_ok("links", "off, as the config has it"));
+  const std::vector<std::string> problems = problems_of(links);
+  const std::string found = std::to_string(links_up(links)) + " of " + std::to_string(links.rows.size()) +
+                            " other gateways are linked";
+  if (problems.empty()) return checks.push_back(check_ok("links", found));
+  checks.push_back(
+      check_warn("links", found + ": " + problems.front(),
+                 "`postern links` says what was tried and refused; see to firewalls and TCP port 7946"));
+}
+
 }  // namespace
 
 wire::Json doctor_report(const Gateway& gateway) {
@@ -117,6 +129,7 @@ wire::Json doctor_report(const Gateway& gateway) {
   check_authority(gateway, checks);
   check_interfaces(gateway, checks);
   check_backstop(gateway, checks);
+  check_links(gateway, checks);
   wire::Json list = wire::Json::array();
   for (const wire::Check& check : checks)
     list.push(wire::check_json(check));

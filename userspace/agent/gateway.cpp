@@ -354,6 +354,8 @@ observe::Health Gateway::health() const {
   observe::Health health;
   add_authority_problems(health.problems);
   if (!source_.problem.empty()) health.problems.push_back(source_.problem);
+  for (std::string& problem : problems_of(links_))
+    health.problems.push_back(std::move(problem));
   for (const InterfaceState& state : interfaces_.states())
     if (!state.problem.empty()) health.problems.push_back(state.problem);
   const ledger::JournalStatus journal = base_->lineage.journal->status();

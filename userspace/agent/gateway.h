@@ -15,6 +15,7 @@
 #include "agent/foundation.h"
 #include "agent/interfaces.h"
 #include "agent/journal_compaction.h"
+#include "agent/links_status.h"
 #include "agent/neighbours.h"
 #include "agent/source_status.h"
 #include "agent/standing.h"
@@ -59,6 +60,9 @@ class Gateway {
   // How it stands with the source of snapshots; part of health and metrics.
   void note_source(const SourceStatus& status) { source_ = status; }
   const SourceStatus& source() const { return source_; }
+  // The same for the links to other gateways.
+  void note_links(LinksStatus status) { links_ = std::move(status); }
+  const LinksStatus& links() const { return links_; }
 
   observe::Health health() const;
   const config::Config& config() const { return config_; }
@@ -100,6 +104,7 @@ class Gateway {
   JournalCompaction compaction_;
   Alarms alarms_;
   SourceStatus source_;
+  LinksStatus links_;
   dataplane::SwapReport last_swap_;
   bool backstop_intact_ = false;
   std::unique_ptr<dataplane::Losses> losses_;

@@ -57,6 +57,7 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled&& com
   served.peers_by_state = count_peers(compiled.tables);
   served.tables = sizes(compiled.tables);
   served.remotes = active_remotes(compiled.tables);
+  served.members = mesh::Members(snapshot);
   served.legend = std::move(compiled.legend);
   served.judged_at = judged_at;
   served.host_routes = std::move(compiled.host_routes);

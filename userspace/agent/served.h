@@ -11,6 +11,7 @@
 #include "core/ids.h"
 #include "core/ip.h"
 #include "dataplane/compile.h"
+#include "mesh/members.h"
 #include "observe/observation.h"
 
 namespace postern::agent {
@@ -34,6 +35,7 @@ struct Served {
   dataplane::Legend legend;
   std::map<std::string, std::vector<dataplane::HostRoute>> host_routes;  // by segment
   std::vector<IpAddress> remotes;                                        // tunnel addresses of active peers
+  mesh::Members members;                                                 // gateways that may link
   UtcSeconds judged_at;  // the time by which validity was judged
   std::optional<UtcSeconds> changes_at;
 };

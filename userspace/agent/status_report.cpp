@@ -12,6 +12,7 @@ namespace {
 using wire::Json;
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
+constexpr std::size_t kDigestMetricBytes = 6;  // a double holds 53 bits
 
 Json number(std::uint64_t value) {
   return Json(static_cast<std::int64_t>(value));
@@ -53,6 +54,24 @@ Json journal_json(const ledger::Journal& journal, const ledger::Restraint& restr
   if (status.poisoned) json.set("poison_reason", status.poison_reason);
   if (!restraint.why().empty()) json.set("restraint", restraint.why());
   return json;
+}
+
+Json links_json(const LinksStatus& links) {
+  return Json::object({{"on", links.on},
+                       {"up", number(links_up(links))},
+                       {"gateways", number(links.rows.size())},
+                       {"listening", number(links.listening.size())}});
+}
+
+// What the events come to: equal digests on two gateways mean the same events on both.
+Json events_json(const ledger::Fold& fold) {
+  std::int64_t forked = 0;
+  for (const auto& [id, state] : fold.streams())
+    forked += state.fork ? 1 : 0;
+  return Json::object({{"digest", to_hex(fold.digest())},
+                       {"forked_streams", forked},
+                       {"lamport", number(fold.lamport().value)},
+                       {"streams", number(fold.stream_count())}});
 }
 
 // The kernel closes at its instant, before the agent hears of it.
@@ -97,7 +116,9 @@ wire::Json status_report(const Gateway& gateway, const observe::Health& health,
        {"peers", number(served ? served->peers : 0)},
        {"prefixes", number(served ? served->prefixes : 0)},
        {"rules", number(served ? served->rules : 0)},
+       {"events", events_json(gateway.foundation().lineage.replica.fold())},
        {"journal", journal_json(*gateway.foundation().lineage.journal, gateway.foundation().restraint)},
+       {"links", links_json(gateway.links())},
        {"adoption",
         Json::object({{"changed", swap.changed}, {"tables_written", names_array(swap.tables_written)}})},
        {"backstop", gateway.backstop_intact()}});
@@ -153,8 +174,18 @@ observe::Observation observation(const Gateway& gateway) {
   seen.journal_flushes = journal.flushes;
   seen.journal_flush_seconds = journal.flush_seconds;
   seen.journal_poisoned = journal.poisoned;
+  const ledger::Fold& fold = base.lineage.replica.fold();
+  const Hash256 digest = fold.digest();
+  for (std::size_t i = 0; i < kDigestMetricBytes; ++i)
+    seen.events_digest = seen.events_digest << 8 | digest[i];
+  for (const auto& [id, state] : fold.streams())
+    ++(state.fork ? seen.streams_forked : seen.streams_whole);
   seen.journal_torn = base.lineage.journal->recovery().found == ledger::RecoveryClass::torn ? 1 : 0;
   seen.backstop_intact = gateway.backstop_intact();
+  for (const mesh::LinkRow& row : gateway.links().rows)
+    seen.links.push_back({row.gateway, row.state == mesh::LinkState::up, row.rtt_ns});
+  seen.link_refusals = gateway.links().refusals;
+  seen.link_timeouts = gateway.links().timeouts;
   return seen;
 }
 

@@ -51,6 +51,7 @@ void add_authority_recover(CLI::App& authority, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 void add_status(CLI::App& app, Command& chosen);
 void add_peers(CLI::App& app, Command& chosen);
+void add_links(CLI::App& app, Command& chosen);
 void add_owners(CLI::App& app, Command& chosen);
 void add_drops(CLI::App& app, Command& chosen);
 void add_explain(CLI::App& app, Command& chosen);

@@ -81,6 +81,7 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_status(app, chosen);
   add_doctor(app, chosen);
   add_peers(app, chosen);
+  add_links(app, chosen);
   add_owners(app, chosen);
   add_drops(app, chosen);
   add_explain(app, chosen);

@@ -107,6 +107,10 @@ std::string page(const Reply& status, UtcSeconds now) {
   out += line("backstop", status.flag("backstop")
                               ? "in place"
                               : "MISSING: with XDP detached the kernel would forward; restart posternd");
+  if (status.at("links").flag("on") && status.at("links").count("gateways") > 0) {
+    out += line("links", status.at("links").text("up") + " of " +
+                             count_words(status.at("links").count("gateways"), "gateway") + " up");
+  }
   out += line("agent", "posternd " + status.text("version") + ", pid " + status.text("pid") + ", up " +
                            span_words(static_cast<std::int64_t>(status.count("uptime_s"))));
   return out + interface_table(status);

@@ -14,6 +14,7 @@ namespace postern::config {
 namespace {
 
 constexpr std::size_t kMaxGuardedPorts = 8;
+constexpr std::size_t kMaxLinkListeners = 8;
 constexpr std::uint32_t kMinFlows = 1024;
 constexpr std::uint32_t kMaxFlows = 16'777'216;
 
@@ -73,6 +74,33 @@ void read_tunnel(YamlMap& map, Config& into) {
     into.tunnel_port = static_cast<std::uint16_t>(tunnel.integer(*port, 1, 65535));
   if (const YamlNode* clamp = tunnel.optional("clamp_mss")) into.clamp_mss = tunnel.flag(*clamp);
   if (Result<> done = tunnel.finish(); !done) map.adopt(std::move(done).error());
+}
+
+void read_links(YamlMap& map, Config& into) {
+  const YamlNode* node = map.optional("links");
+  if (node == nullptr) return;
+  if (node->kind == YamlNode::Kind::scalar && node->text == "off") {
+    into.links = false;
+    return;
+  }
+  YamlMap links(*node, map.origin(), "links");
+  const YamlNode& list = links.required("listen");
+  std::vector<Endpoint> endpoints;
+  for (const YamlNode& item : links.items(list)) {
+    endpoints.push_back(links.parsed(
+        item,
+        [](std::string_view text) {
+          std::optional<Endpoint> endpoint = Endpoint::parse(text);
+          return endpoint && endpoint->port != 0 ? endpoint : std::nullopt;
+        },
+        "address:port, or [IPv6 address]:port"));
+  }
+  if (links.ok() && (endpoints.empty() || endpoints.size() > kMaxLinkListeners)) {
+    links.reject(list, "found " + std::to_string(endpoints.size()) + " addresses, expected 1 to " +
+                           std::to_string(kMaxLinkListeners) + "; `links: off` turns links off");
+  }
+  if (Result<> done = links.finish(); !done) return map.adopt(std::move(done).error());
+  into.links_listen = std::move(endpoints);
 }
 
 void read_xdp(YamlMap& map, bool& generic) {
@@ -240,6 +268,7 @@ Result<Config> parse_config(std::string_view yaml, std::string_view origin) {
   if (const YamlNode* flows = map.optional("flows")) {
     out.flows = static_cast<std::uint32_t>(map.integer(*flows, kMinFlows, kMaxFlows));
   }
+  read_links(map, out);
   read_xdp(map, out.generic_xdp);
   read_interfaces(map, out.interfaces);
   if (map.ok() && out.socket.native().size() > kMaxSocketPath) {

@@ -53,12 +53,14 @@ struct Config {
   std::uint16_t tunnel_port = 4789;
   std::int64_t timestamp_max_age_s = 0;  // `authority: timestamp_max_age_s`; 0: no timestamps are demanded
   bool clamp_mss = true;                 // TCP segment sizes are lowered to what fits the tunnel
-  std::vector<std::uint16_t> guarded_ports;      // UDP ports of the host that admitted peers alone reach
-  std::uint64_t guarded_rate_packets_per_s = 0;  // of all of them together; 0: no limit
-  std::uint32_t flows = 65536;                   // remembered for their replies
-  std::optional<Source> source;                  // `authority: source:`
-  bool generic_xdp = false;                      // allow the slow mode where the driver has no native XDP
-  std::vector<Interface> interfaces;             // at least one of each role, names unique
+  std::vector<std::uint16_t> guarded_ports;           // UDP ports of the host that admitted peers alone reach
+  std::uint64_t guarded_rate_packets_per_s = 0;       // of all of them together; 0: no limit
+  std::uint32_t flows = 65536;                        // remembered for their replies
+  std::optional<Source> source;                       // `authority: source:`
+  bool links = true;                                  // `links: off` for a gateway that talks to no other one
+  std::optional<std::vector<Endpoint>> links_listen;  // `links: listen:`; none: at the signed link addresses
+  bool generic_xdp = false;           // allow the slow mode where the driver has no native XDP
+  std::vector<Interface> interfaces;  // at least one of each role, names unique
 
   friend bool operator==(const Config&, const Config&) = default;
 };

@@ -184,6 +184,26 @@ void journal(const Observation& seen, std::vector<MetricFamily>& out) {
              seen.journal_torn));
 }
 
+void links(const Observation& seen, std::vector<MetricFamily>& out) {
+  MetricFamily up = gauge("postern_link_up", "1 while there is a link to the gateway.");
+  MetricFamily rtt = gauge("postern_link_rtt_seconds", "Round-trip time of the link's last ping.");
+  for (const LinkObservation& link : seen.links) {
+    add(up, {{"gateway", link.gateway}}, link.up ? 1 : 0);
+    if (link.up && link.rtt_ns)
+      add(rtt, {{"gateway", link.gateway}}, static_cast<double>(*link.rtt_ns) / 1e9);
+  }
+  out.push_back(std::move(up));
+  out.push_back(std::move(rtt));
+  MetricFamily refusals =
+      counter("postern_link_refusals_total", "What was refused of connections between gateways, by reason.");
+  for (const mesh::Refusal refusal : mesh::kRefusals)
+    add(refusals, {{"reason", std::string(mesh::refusal_label(refusal))}}, seen.link_refusals.of(refusal));
+  out.push_back(std::move(refusals));
+  out.push_back(
+      single(counter("postern_link_timeouts_total", "Connections that did not become a link in time."),
+             seen.link_timeouts));
+}
+
 }  // namespace
 
 std::string metrics_text(const Observation& seen) {
@@ -192,6 +212,7 @@ std::string metrics_text(const Observation& seen) {
   authority(seen, families);
   adoptions(seen, families);
   journal(seen, families);
+  links(seen, families);
   families.push_back(
       single(gauge("postern_backstop_intact", "1 while the nftables backstop is as it was installed."),
              seen.backstop_intact ? 1 : 0));

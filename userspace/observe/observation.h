@@ -12,6 +12,7 @@
 #include "dataplane/attachments.h"
 #include "dataplane/counters.h"
 #include "dataplane/losses.h"
+#include "mesh/refusal.h"
 #include "observe/duration_histogram.h"
 
 namespace postern::observe {
@@ -27,6 +28,13 @@ struct TableObservation {
   std::string_view name;
   std::uint64_t entries = 0;
   std::uint64_t max = 0;
+};
+
+// The link to another gateway.
+struct LinkObservation {
+  std::string gateway;
+  bool up = false;
+  std::optional<std::uint64_t> rtt_ns{};
 };
 
 // Everything that the metrics tell, at one moment. Plain values: the loop fills it, another thread renders
@@ -64,6 +72,10 @@ struct Observation {
   bool journal_poisoned = false;
   std::uint64_t journal_torn = 0;
   bool backstop_intact = false;
+
+  std::vector<LinkObservation> links;
+  mesh::RefusalCounts link_refusals;
+  std::uint64_t link_timeouts = 0;
 };
 
 }  // namespace postern::observe

@@ -249,3 +249,17 @@ TEST_CASE("an interface named as the counters of no interface are is refused") {
   CHECK(says(result, "not \"unknown\""));
   CHECK(outcome(parsed(replaced("name: eth0", "name: unknown0"))) == "ok");
 }
+
+TEST_CASE("links listen at the signed addresses, at others that are named, or are off") {
+  CHECK(parsed(kSmall).value().links);
+  CHECK_FALSE(parsed(kSmall).value().links_listen);
+  CHECK_FALSE(with("links: off\n").value().links);
+  const Config config = with("links: {listen: [\"10.0.0.1:7946\", \"[2001:db8::1]:7947\"]}\n").value();
+  CHECK(config.links);
+  REQUIRE(config.links_listen);
+  CHECK(config.links_listen->at(1).text() == "[2001:db8::1]:7947");
+  for (const char* bad :
+       {"links: on\n", "links: {}\n", "links: {listen: []}\n", "links: {listen: [\"10.0.0.1\"]}\n",
+        "links: {listen: [\"10.0.0.1:0\"]}\n", "links: {listen: [\"10.0.0.1:1\"], port: 3}\n"})
+    CHECK_FALSE(with(bad));
+}

@@ -29,6 +29,22 @@ TEST_CASE("every drop reason is there at 0 before the first drop") {
   CHECK(reasons > 20);
 }
 
+TEST_CASE("every reason for which a link is refused is there at 0, and links show by gateway") {
+  Observation seen;
+  seen.links = {{"g2", true, 1'500'000}, {"g3", false, std::nullopt}};
+  seen.link_refusals.count(mesh::Refusal::untrusted);
+  const std::string text = metrics_text(seen);
+  for (const mesh::Refusal refusal : mesh::kRefusals) {
+    const std::string count = refusal == mesh::Refusal::untrusted ? "1" : "0";
+    CHECK(has_line(text, "postern_link_refusals_total{reason=\"" + std::string(mesh::refusal_label(refusal)) +
+                             "\"} " + count));
+  }
+  CHECK(has_line(text, "postern_link_up{gateway=\"g2\"} 1"));
+  CHECK(has_line(text, "postern_link_up{gateway=\"g3\"} 0"));
+  CHECK(has_line(text, "postern_link_rtt_seconds{gateway=\"g2\"} 0.0015"));
+  CHECK(has_line(text, "postern_link_timeouts_total 0"));
+}
+
 TEST_CASE("the kernel's totals are shown as they are") {
   Observation seen;
   InterfaceObservation eth0{"eth0", dataplane::XdpMode::generic, {}};
