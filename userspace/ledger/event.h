@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The signed envelope that every event has (SPEC 5.1): {at_ms, body, critical, key, kind, lamport, mesh,
-// prev, seq, sig, stream, v} in canonical JSON, the signature made over the same object without `sig`.
+// prev, seq, sig, stream, v} in canonical JSON. Signed is the event's header: the same object without `sig`,
+// and with the hash of the body in the place of the body. So a header proves what was signed without its
+// body, and two of them prove a fork (fork_proof.h).
 #pragma once
 
 #include <string>
@@ -40,5 +42,18 @@ Result<Event> read_event(std::string_view sealed);
 
 // Strict inverse: canonical bytes, known fields, valid signature by `key`, at most kMaxEventBytes.
 Result<Event> open_event(std::string_view sealed);
+
+// The signed header of an event that was opened before: canonical JSON, `sig` included, `body` the hex of its
+// BLAKE2b-256.
+inline constexpr std::size_t kMaxEventHeaderBytes = 2048;
+Result<std::string> header_of(std::string_view sealed);
+
+// Strict as open_event, signature included; the event's body is the string that stands for it.
+Result<Event> open_event_header(std::string_view header);
+
+// A stream's id begins with the first eight bytes of its author's key id; so nobody can write under another
+// node's stream, nor two nodes under one (SPEC 5.1).
+Id128 new_stream_id(const wire::PublicKey& author);
+bool stream_belongs_to(const Id128& stream, const wire::PublicKey& author);
 
 }  // namespace postern::ledger

@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
-#include "wire/hash.h"
+#include "ledger/event_kinds.h"
 
 namespace postern::ledger {
 namespace {
@@ -34,10 +35,26 @@ Result<Stream> Stream::open(Journal& journal, const wire::SecretKey& key, const 
     stream.prev_ = own->hash;
     return stream;
   }
-  stream.id_ = wire::random_id();
-  const std::vector<Draft> opened = {{"StreamOpened", opened_after(own)}};
-  if (Result<> written = stream.write(opened); !written) return pass_on(std::move(written));
+  if (Result<> opened = stream.begin(own); !opened) return pass_on(std::move(opened));
   return stream;
+}
+
+Result<> Stream::begin(const std::optional<StreamEnd>& predecessor) {
+  const Id128 given_up = std::exchange(id_, new_stream_id(key_->public_key()));
+  const Seq last = std::exchange(seq_, Seq());
+  const Hash256 head = std::exchange(prev_, Hash256{});
+  const std::vector<Draft> opened = {{std::string(kStreamOpened), opened_after(predecessor)}};
+  Result<> written = write(opened);
+  if (!written) {
+    id_ = given_up;
+    seq_ = last;
+    prev_ = head;
+  }
+  return written;
+}
+
+Result<> Stream::renew() {
+  return begin(StreamEnd{id_, seq_, prev_, Lseq(), false});
 }
 
 Result<> Stream::write(std::span<const Draft> drafts) {
@@ -49,6 +66,7 @@ Result<> Stream::write(std::span<const Draft> drafts) {
   event.lamport = lamport_;
   event.at_ms = std::max<std::int64_t>(clock_->wall_ms(), 0);
   event.key = key_->public_key();
+  std::vector<Event> events;
   std::vector<std::string> sealed;
   for (const Draft& draft : drafts) {
     event.kind = draft.kind;
@@ -56,14 +74,20 @@ Result<> Stream::write(std::span<const Draft> drafts) {
     event.seq = event.seq.next();
     event.lamport = event.lamport.next();
     sealed.push_back(seal_event(event, *key_));
+    events.push_back(event);
     event.prev = event_hash(sealed.back());
   }
   // A failed append leaves seq where it was: either nothing was written, or the journal is poisoned and takes
   // no more.
-  if (Result<Lseq> appended = journal_->append(sealed); !appended) return pass_on(std::move(appended));
+  Result<Lseq> last = journal_->append(sealed);
+  if (!last) return pass_on(std::move(last));
   seq_ = event.seq;
   prev_ = event.prev;
   lamport_ = event.lamport;
+  if (durable_) {
+    for (std::size_t i = 0; i < events.size(); ++i)
+      durable_(events[i], sealed[i], Lseq(last->value - (events.size() - 1 - i)));
+  }
   return {};
 }
 

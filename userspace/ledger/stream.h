@@ -2,6 +2,8 @@
 // A node's own stream: turns bodies into signed, hash-linked events and journals them (SPEC 5.1).
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -29,14 +31,24 @@ class Stream {
                              std::string mesh, const StreamHistory& history,
                              const Continuation& continuation);
 
+  // Gives the stream up for a new one, whose StreamOpened names it. Durable on return.
+  Result<> renew();
+
   // Durable on return; all drafts in one batch.
   Result<> write(std::span<const Draft> drafts);
+
+  // Told of each event once it is durable, in order, with its place in the journal.
+  using Durable = std::function<void(const Event&, const std::string& sealed, Lseq)>;
+  void on_durable(Durable told) { durable_ = std::move(told); }
+  // What is written from now on is later than `lamport`.
+  void witness(Lamport lamport) { lamport_ = std::max(lamport_, lamport); }
 
   const Id128& id() const { return id_; }
   Seq head() const { return seq_; }
 
  private:
   Stream(Journal& journal, const wire::SecretKey& key, const Clock& clock, std::string mesh);
+  Result<> begin(const std::optional<StreamEnd>& predecessor);
 
   Journal* journal_;
   const wire::SecretKey* key_;
@@ -46,6 +58,7 @@ class Stream {
   Seq seq_;
   Hash256 prev_{};
   Lamport lamport_;
+  Durable durable_;
 };
 
 }  // namespace postern::ledger

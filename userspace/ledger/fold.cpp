@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/fold.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "ledger/event_kinds.h"
+#include "wire/hash.h"
+
+namespace postern::ledger {
+namespace {
+
+Seq before(Seq seq) {
+  return Seq(seq.value - 1);
+}
+
+// The fork that counts is the least that is proven. Two of one seq that follow different events have a common
+// one further back; until that is proven, too, everybody takes the same of the two.
+bool further_back(const ForkPoint& a, const ForkPoint& b) {
+  return std::tie(a.at, a.prev) < std::tie(b.at, b.prev);
+}
+
+}  // namespace
+
+std::string_view place_name(Place place) {
+  switch (place) {
+    case Place::next:
+      return "next";
+    case Place::known:
+      return "known";
+    case Place::ahead:
+      return "ahead";
+    case Place::compacted:
+      return "compacted";
+    case Place::forks:
+      return "forks";
+    case Place::diverges:
+      return "diverges";
+    case Place::excluded:
+      return "excluded";
+    case Place::early:
+      return "early";
+    case Place::foreign:
+      return "foreign";
+    case Place::malformed:
+      return "malformed";
+  }
+  return "";
+}
+
+std::optional<Hash256> Fold::Known::hash_at(Seq seq) const {
+  if (seq > state.head || seq < base || seq == Seq()) return std::nullopt;
+  if (seq == state.head) return state.head_hash;
+  return seq == base ? base_hash : hashes[seq.value - base.value - 1];
+}
+
+Fold::Known& Fold::know(const Id128& stream, const wire::PublicKey& author) {
+  const auto [at, fresh] = streams_.try_emplace(stream);
+  if (fresh) {
+    at->second.state.author = author;
+    ++by_author_[author];
+  }
+  digest_.reset();
+  return at->second;
+}
+
+void Fold::recall(const Event& kept) {
+  interpret(kept);
+  ++events_;
+}
+
+// What a journal holds was judged when it was journaled. The first event that comes by of a stream follows on
+// what a base stands for; one behind a hole counts once the hole is filled.
+void Fold::resume(const Event& event, const Hash256& hash) {
+  Known& known = know(event.stream, event.key);
+  if (known.state.fork && event.seq >= known.state.fork->at) return;
+  if (known.state.head == Seq() && event.seq != Seq(1)) {
+    known.base = known.state.head = before(event.seq);
+    known.base_hash = known.state.head_hash = event.prev;
+  }
+  if (event.seq == known.state.head.next() && event.prev == known.state.head_hash) add(event, hash);
+}
+
+void Fold::start(const std::map<Id128, StreamHead>& heads) {
+  for (const auto& [stream, head] : heads) {
+    Known& known = know(stream, head.key);
+    lamport_ = std::max(lamport_, head.lamport);
+    if (known.state.head >= head.seq) continue;
+    known.state.head = known.base = head.seq;
+    known.state.head_hash = known.base_hash = head.hash;
+    known.state.lamport = head.lamport;
+    if (known.state.fork) cut(stream, known);
+  }
+}
+
+// Of an event that does not follow on the known head.
+Place Fold::place_beside(const Known& known, const Event& event, const Hash256& hash) {
+  if (event.seq > known.state.head) return Place::ahead;
+  if (event.seq <= known.base) {
+    return known.hash_at(event.seq) == hash ? Place::known : Place::compacted;
+  }
+  if (known.hash_at(event.seq) == hash) return Place::known;
+  const std::optional<Hash256> predecessor =
+      event.seq == Seq(1) ? std::optional(Hash256{}) : known.hash_at(before(event.seq));
+  return predecessor == event.prev ? Place::forks : Place::diverges;
+}
+
+Place Fold::place(const Event& event, const Hash256& hash) const {
+  if (event.mesh != mesh_ || !stream_belongs_to(event.stream, event.key)) return Place::foreign;
+  const auto found = streams_.find(event.stream);
+  if (found == streams_.end()) {
+    if (event.seq != Seq(1)) return Place::ahead;
+    if (event.kind != kStreamOpened) return Place::malformed;
+    return event.lamport.value > lamport_.value + kMaxLamportStep ? Place::early : Place::next;
+  }
+  const Known& known = found->second;
+  if (event.key != known.state.author) return Place::foreign;
+  if (known.state.fork && event.seq >= known.state.fork->at) return Place::excluded;
+  if (event.seq != known.state.head.next()) return place_beside(known, event, hash);
+  if (event.prev != known.state.head_hash) return Place::diverges;
+  if ((event.seq == Seq(1)) != (event.kind == kStreamOpened)) return Place::malformed;
+  if (event.lamport <= known.state.lamport) return Place::malformed;
+  return event.lamport.value > lamport_.value + kMaxLamportStep ? Place::early : Place::next;
+}
+
+void Fold::add(const Event& event, const Hash256& hash) {
+  Known& known = know(event.stream, event.key);
+  known.state.head = event.seq;
+  known.state.head_hash = hash;
+  known.state.lamport = event.lamport;
+  known.hashes.push_back(hash);
+  lamport_ = std::max(lamport_, event.lamport);
+  ++events_;
+  interpret(event);
+}
+
+void Fold::interpret(const Event& event) {
+  if (event.kind != kStreamForked) return;
+  const Result<ForkProof> proof = read_fork(event);
+  if (!proof) return;
+  prove(*proof);
+  const auto teller = streams_.find(event.stream);
+  const bool counts =
+      teller == streams_.end() || !teller->second.state.fork || event.seq < teller->second.state.fork->at;
+  Known& forked = streams_.at(proof->stream);
+  if (counts && forked.state.fork == ForkPoint{proof->at, proof->prev}) {
+    forked.told_by.push_back({event.stream, event.seq});
+  }
+}
+
+bool Fold::learn(const ForkProof& proof) {
+  return prove(proof);
+}
+
+bool Fold::prove(const ForkProof& proof) {
+  Known& known = know(proof.stream, proof.author);
+  const ForkPoint point{proof.at, proof.prev};
+  if (known.state.fork && !further_back(point, *known.state.fork)) return false;
+  known.state.fork = point;
+  known.proof = proof;
+  known.told_by.clear();
+  cut(proof.stream, known);
+  return true;
+}
+
+// Takes back what was added at and behind the fork of this stream.
+void Fold::cut(const Id128& stream, Known& known) {
+  const Seq last = before(known.state.fork->at);
+  if (known.state.head > last) {
+    events_ -= std::min<std::uint64_t>(events_, known.state.head.value - std::max(last, known.base).value);
+    known.state.head_hash = known.hash_at(last).value_or(known.state.fork->prev);
+    known.state.head = last;
+    if (known.base > last) {
+      known.base = last;
+      known.base_hash = known.state.head_hash;
+    }
+    known.hashes.resize(last.value - known.base.value);
+  }
+  for (auto& [other, told] : streams_) {
+    std::erase_if(told.told_by, [&](const EventId& id) { return id.stream == stream && id.seq > last; });
+  }
+}
+
+void Fold::raise_lamport(Lamport lamport) {
+  lamport_ = std::max(lamport_, lamport);
+}
+
+const StreamState* Fold::find(const Id128& stream) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? nullptr : &found->second.state;
+}
+
+std::vector<std::pair<Id128, StreamState>> Fold::streams() const {
+  std::vector<std::pair<Id128, StreamState>> out;
+  out.reserve(streams_.size());
+  for (const auto& [stream, known] : streams_)
+    out.emplace_back(stream, known.state);
+  return out;
+}
+
+std::size_t Fold::streams_of(const wire::PublicKey& author) const {
+  const auto found = by_author_.find(author);
+  return found == by_author_.end() ? 0 : found->second;
+}
+
+std::optional<Hash256> Fold::hash_at(const Id128& stream, Seq seq) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? std::nullopt : found->second.hash_at(seq);
+}
+
+Seq Fold::first_known(const Id128& stream) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? Seq(1) : found->second.base.next();
+}
+
+std::vector<ForkProof> Fold::unannounced() const {
+  std::vector<ForkProof> out;
+  for (const auto& [stream, known] : streams_) {
+    if (known.proof && known.told_by.empty()) out.push_back(*known.proof);
+  }
+  return out;
+}
+
+std::optional<ForkProof> Fold::fork_of(const Id128& stream) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? std::nullopt : found->second.proof;
+}
+
+Hash256 Fold::digest() const {
+  if (digest_) return *digest_;
+  Bytes text;
+  text.reserve(streams_.size() * (sizeof(Id128) + 2 * (sizeof(Seq) + sizeof(Hash256))));
+  const auto put = [&](ByteView bytes) { text.insert(text.end(), bytes.begin(), bytes.end()); };
+  const auto put_seq = [&](Seq seq) {
+    std::array<std::uint8_t, sizeof(seq.value)> bytes{};
+    store_le(bytes, 0, seq.value);
+    put(bytes);
+  };
+  for (const auto& [stream, known] : streams_) {
+    const ForkPoint fork = known.state.fork.value_or(ForkPoint{});
+    put(stream);
+    put_seq(known.state.head);
+    put(known.state.head_hash);
+    put_seq(fork.at);
+    put(fork.prev);
+  }
+  digest_ = wire::blake2b({text});
+  return *digest_;
+}
+
+}  // namespace postern::ledger

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a set of authenticated events adds up to (SPEC 5.4). Two gateways that hold the same events have the
+// same state, whatever the order, duplication and path by which they came, and show it by equal digests.
+//
+// A stream's events are hash-linked, so its state is a prefix: where it ends, and the hash there. Two events
+// that follow the same one prove a fork. From the least proven fork on the whole stream counts for nothing,
+// whichever side came first: keeping the first copy would give each gateway a state of its own. What was
+// added behind a fork that is proven later is taken back. A fork stays proven when the stream that told of it
+// turns out to be forked itself; then somebody has to tell of it again (unannounced()), or a gateway that
+// never saw the telling would not know.
+//
+// Everything is judged by its own stream and by proofs alone, never by the order of arrival. An event costs
+// its own work, a digest one pass over the streams that changed nothing about others.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/bytes.h"
+#include "core/ids.h"
+#include "ledger/base.h"
+#include "ledger/event.h"
+#include "ledger/fork_proof.h"
+
+namespace postern::ledger {
+
+// A lamport further than this ahead of everything known could use up the clock in a few steps.
+inline constexpr std::uint64_t kMaxLamportStep = std::uint64_t{1} << 20;
+
+// Where an event belongs.
+enum class Place {
+  next,       // add() takes it
+  known,      // it is there
+  ahead,      // events of its stream before it are missing
+  compacted,  // before the first event that is known one by one: it cannot be compared any more
+  forks,      // another event than the known one after the same predecessor: a proof
+  diverges,   // its predecessor is not the one that is known: the fork lies further back
+  excluded,   // at or behind a proven fork
+  early,      // its lamport is too far ahead of everything known: to be tried again when more is known
+  foreign,    // its stream is not its author's, or of another mesh
+  malformed,  // breaks a rule that its author had to keep: nobody takes it
+};
+
+std::string_view place_name(Place place);
+
+struct ForkPoint {
+  Seq at;
+  Hash256 prev{};
+
+  friend bool operator==(const ForkPoint&, const ForkPoint&) = default;
+};
+
+// One stream, as far as it counts.
+struct StreamState {
+  wire::PublicKey author;
+  Seq head;  // 0: nothing but its fork is known
+  Hash256 head_hash{};
+  Lamport lamport;  // of the event at `head`
+  std::optional<ForkPoint> fork;
+};
+
+class Fold {
+ public:
+  explicit Fold(std::string mesh) : mesh_(std::move(mesh)) {}
+
+  // Of a start, which hands over a journal's events in order, first those that a base kept, then the others;
+  // and then the heads of that base, for streams of which nothing came by.
+  void recall(const Event& kept);
+  void resume(const Event& event, const Hash256& hash);
+  void start(const std::map<Id128, StreamHead>& heads);
+
+  // `hash` is event_hash() of the sealed event, whose signature was verified.
+  Place place(const Event& event, const Hash256& hash) const;
+  // Precondition: place() is `next`. An event of a known kind whose body is not what it must be counts as one
+  // without effect.
+  void add(const Event& event, const Hash256& hash);
+  // A fork that was found otherwise than by an event. False: nothing new.
+  bool learn(const ForkProof& proof);
+  // Nothing is too early up to a step above `lamport`: floors and fences raise the clock.
+  void raise_lamport(Lamport lamport);
+
+  // Null for one that was never heard of. Valid until the next change.
+  const StreamState* find(const Id128& stream) const;
+  // Ascending by id.
+  std::vector<std::pair<Id128, StreamState>> streams() const;
+  std::size_t stream_count() const { return streams_.size(); }
+  std::size_t streams_of(const wire::PublicKey& author) const;
+  // Hash of the event at `seq`, if it is known one by one and counts.
+  std::optional<Hash256> hash_at(const Id128& stream, Seq seq) const;
+  // The first seq that is known one by one.
+  Seq first_known(const Id128& stream) const;
+  // Proofs that no event which counts tells of.
+  std::vector<ForkProof> unannounced() const;
+  std::optional<ForkProof> fork_of(const Id128& stream) const;
+
+  // The highest of all that was ever added.
+  Lamport lamport() const { return lamport_; }
+  std::uint64_t events() const { return events_; }
+  // BLAKE2b-256 over each stream's id, head and fork. Equal on gateways that hold the same events.
+  Hash256 digest() const;
+
+ private:
+  struct EventId {
+    Id128 stream{};
+    Seq seq;
+  };
+  struct Known {
+    StreamState state;
+    Seq base;  // events up to here are known by the last one's hash alone
+    Hash256 base_hash{};
+    std::vector<Hash256> hashes;  // of those after it
+    std::optional<ForkProof> proof;
+    std::vector<EventId> told_by;  // events that count and prove the fork at this very point
+
+    std::optional<Hash256> hash_at(Seq seq) const;
+  };
+
+  Known& know(const Id128& stream, const wire::PublicKey& author);
+  static Place place_beside(const Known& known, const Event& event, const Hash256& hash);
+  bool prove(const ForkProof& proof);
+  void interpret(const Event& event);
+  void cut(const Id128& stream, Known& known);
+
+  std::string mesh_;
+  std::map<Id128, Known> streams_;
+  std::map<wire::PublicKey, std::size_t> by_author_;
+  Lamport lamport_;
+  std::uint64_t events_ = 0;
+  mutable std::optional<Hash256> digest_;
+};
+
+}  // namespace postern::ledger

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "ledger/replica.h"
+
+#include <algorithm>
+
+#include "ledger/event_kinds.h"
+
+namespace postern::ledger {
+
+std::string_view offer_name(Offer offer) {
+  switch (offer) {
+    case Offer::taken:
+      return "taken";
+    case Offer::known:
+      return "known";
+    case Offer::ahead:
+      return "ahead";
+    case Offer::diverges:
+      return "diverges";
+    case Offer::forked:
+      return "forked";
+    case Offer::excluded:
+      return "excluded";
+    case Offer::early:
+      return "early";
+    case Offer::compacted:
+      return "compacted";
+    case Offer::untrusted:
+      return "untrusted";
+    case Offer::newer:
+      return "newer";
+    case Offer::full:
+      return "full";
+    case Offer::own:
+      return "own";
+    case Offer::invalid:
+      return "invalid";
+    case Offer::failed:
+      return "failed";
+  }
+  return "";
+}
+
+void Replica::replay(const Record& record, const Event& event) {
+  if (record.from_base) {
+    fold_.recall(event);
+    index_.keep(event.stream, event.seq, record.lseq);
+    return;
+  }
+  const Seq before = fold_.find(event.stream) != nullptr ? fold_.find(event.stream)->head : Seq();
+  fold_.resume(event, event_hash(record.payload));
+  if (fold_.find(event.stream)->head != before) index_.add(event.stream, event.seq, record.lseq);
+}
+
+void Replica::started(Journal& journal, Stream& stream, Authors authors, Post post) {
+  journal_ = &journal;
+  stream_ = &stream;
+  authors_ = std::move(authors);
+  post_ = std::move(post);
+  stored_.emplace(journal);
+  if (const std::shared_ptr<const Base>& base = journal.recovery().base) fold_.start(base->state.streams);
+  for (const auto& [id, state] : fold_.streams())
+    if (state.fork) index_.cut(id, state.fork->at);
+  stream.on_durable([this](const Event& event, const std::string& sealed, Lseq lseq) {
+    count({event, sealed, event_hash(sealed)}, lseq);
+  });
+  stream.witness(fold_.lamport());
+}
+
+Offer Replica::offer(VerifiedEvent event) {
+  if (failed_) return Offer::failed;
+  if (!authors_(event.event.key)) return Offer::untrusted;
+  if (event.event.critical && !is_known_kind(event.event.kind)) return Offer::newer;
+  if (const std::optional<Offer> known = offer_behind_tip(event)) {
+    return *known == Offer::taken ? take(std::move(event)) : *known;
+  }
+  switch (fold_.place(event.event, event.hash)) {
+    case Place::next:
+      return take(std::move(event));
+    case Place::known:
+      return Offer::known;
+    case Place::ahead:
+      return Offer::ahead;
+    case Place::compacted:
+      return Offer::compacted;
+    case Place::forks:
+      return prove(event);
+    case Place::diverges:
+      return Offer::diverges;
+    case Place::excluded:
+      return Offer::excluded;
+    case Place::early:
+      return Offer::early;
+    case Place::foreign:
+    case Place::malformed:
+      return Offer::invalid;
+  }
+  return Offer::invalid;
+}
+
+// Of a stream with events in flight: only what follows on them is judged now, all else when they are durable.
+std::optional<Offer> Replica::offer_behind_tip(const VerifiedEvent& event) const {
+  const auto at = tips_.find(event.event.stream);
+  if (at == tips_.end()) return std::nullopt;
+  const Tip& tip = at->second;
+  const StreamState* state = fold_.find(event.event.stream);
+  if (state != nullptr && event.event.seq <= state->head) return std::nullopt;
+  if (state != nullptr && state->fork && event.event.seq >= state->fork->at) return Offer::excluded;
+  if (tip.broken) return Offer::ahead;
+  if (event.event.seq <= tip.seq) return Offer::known;
+  if (event.event.seq != tip.seq.next()) return Offer::ahead;
+  if (event.event.prev != tip.hash) return Offer::ahead;
+  const bool own_rules = event.event.kind != kStreamOpened && event.event.lamport > tip.lamport;
+  if (!own_rules) return Offer::invalid;
+  const std::uint64_t clock = std::max(fold_.lamport(), tip.lamport).value;
+  return event.event.lamport.value > clock + kMaxLamportStep ? Offer::early : Offer::taken;
+}
+
+bool Replica::within_quota(const VerifiedEvent& event) const {
+  const auto bytes = author_bytes_.find(event.event.key);
+  if (bytes != author_bytes_.end() && bytes->second + event.sealed.size() > kMaxAuthorBytes) return false;
+  if (fold_.find(event.event.stream) != nullptr) return true;
+  return fold_.stream_count() + tips_.size() < kMaxStreams &&
+         fold_.streams_of(event.event.key) < kMaxStreamsANode;
+}
+
+Offer Replica::take(VerifiedEvent event) {
+  if (!within_quota(event)) return Offer::full;
+  author_bytes_[event.event.key] += event.sealed.size();
+  Tip& tip = tips_[event.event.stream];
+  tip = {event.event.seq, event.hash, event.event.lamport, tip.events + 1, false};
+  ++in_flight_;
+  std::vector<std::string> payloads = {event.sealed};
+  const std::weak_ptr<Replica*> alive = alive_;
+  auto landing = std::make_shared<VerifiedEvent>(std::move(event));
+  journal_->submit(std::move(payloads), [post = post_, alive, landing](Result<Lseq> lseq) {
+    post([alive, landing, lseq = std::move(lseq)]() mutable {
+      if (const std::shared_ptr<Replica*> self = alive.lock())
+        (*self)->landed(std::move(*landing), std::move(lseq));
+    });
+  });
+  return Offer::taken;
+}
+
+void Replica::landed(VerifiedEvent event, Result<Lseq> lseq) {
+  --in_flight_;
+  Tip& tip = tips_[event.event.stream];
+  if (!lseq) {
+    tip.broken = true;
+    failed_ = failed_ || lseq.error().code != errc::disk_full;
+  }
+  if (--tip.events == 0) tips_.erase(event.event.stream);
+  if (lseq) count(event, *lseq);
+}
+
+void Replica::count(const VerifiedEvent& event, Lseq lseq) {
+  const Place place = fold_.place(event.event, event.hash);
+  // A fork may have been proven, and a batch before this one have failed, while it was in flight.
+  if (place != Place::next && place != Place::early) return;
+  fold_.add(event.event, event.hash);
+  index_.add(event.event.stream, event.event.seq, lseq);
+  if (stream_ != nullptr) stream_->witness(event.event.lamport);
+  if (event.event.kind == kStreamForked) {
+    for (const auto& [id, state] : fold_.streams())
+      if (state.fork) index_.cut(id, state.fork->at);
+  }
+  if (durable_) durable_(event, lseq);
+}
+
+Offer Replica::prove(const VerifiedEvent& other) {
+  Result<std::optional<std::string>> known = read(other.event.stream, other.event.seq);
+  if (!known || !*known) return Offer::compacted;
+  const Result<std::string> header = header_of(**known);
+  const Result<std::string> other_header = header_of(other.sealed);
+  if (!header || !other_header) return Offer::invalid;
+  const Result<ForkProof> proof = prove_fork(*header, *other_header);
+  if (!proof) return Offer::invalid;
+  if (fold_.learn(*proof)) index_.cut(proof->stream, proof->at);
+  if (proof->stream == stream_->id()) {
+    if (!give_up_own("it is forked at seq " + std::to_string(proof->at.value))) return Offer::failed;
+  }
+  return announce_forks() ? Offer::forked : Offer::failed;
+}
+
+Result<> Replica::give_up_own(std::string why) {
+  own_lost_ = "stream " + to_hex(stream_->id()) + " was given up: " + std::move(why);
+  return stream_->renew();
+}
+
+Result<> Replica::announce_forks() {
+  std::vector<Draft> drafts;
+  for (const ForkProof& proof : fold_.unannounced()) {
+    // A stream cannot tell of its own fork: nothing behind it counts. Its author opens a new one first.
+    if (proof.stream == stream_->id()) continue;
+    drafts.push_back({std::string(kStreamForked), body_of(proof)});
+  }
+  return drafts.empty() ? Result<>() : stream_->write(drafts);
+}
+
+void Replica::compacted(const Base& base) {
+  index_.compacted(base.lseq);
+  for (const KeptEvent& kept : base.state.events) {
+    const Result<Event> event = read_event(kept.payload);
+    if (event) index_.keep(event->stream, event->seq, kept.lseq);
+  }
+}
+
+Result<std::optional<std::string>> Replica::read(const Id128& stream, Seq seq) {
+  const std::optional<Lseq> lseq = index_.find(stream, seq);
+  if (!lseq) return std::optional<std::string>();
+  Result<std::string> sealed = stored_->read(*lseq);
+  if (!sealed && sealed.error().code == errc::absent) return std::optional<std::string>();
+  if (!sealed) return pass_on(std::move(sealed));
+  return std::optional(std::move(*sealed));
+}
+
+}  // namespace postern::ledger

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The events that a gateway holds, its own and those replicated to it: one journal, what it adds up to, and
+// where in it each event stands (SPEC 5.5). What others offer is judged, journaled, and counts from its
+// durability on; so whatever is shown to anybody, in marks, pages or the digest, survives a crash.
+//
+// Lives on one thread. The journal tells on a thread of its own when a batch is durable; `post` brings that
+// back.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "ledger/event_index.h"
+#include "ledger/fold.h"
+#include "ledger/journal.h"
+#include "ledger/stored_events.h"
+#include "ledger/stream.h"
+
+namespace postern::ledger {
+
+inline constexpr std::size_t kMaxStreams = 8192;
+inline constexpr std::size_t kMaxStreamsANode = 8;
+// What one author's events may take of this journal between two starts: a gateway gone mad fills no disk.
+inline constexpr std::uint64_t kMaxAuthorBytes = std::uint64_t{256} << 20;
+
+// What came of an event that somebody offered.
+enum class Offer {
+  taken,      // it is being journaled
+  known,      // it is there, or being journaled
+  ahead,      // events before it are missing
+  diverges,   // as Place: the fork lies further back
+  forked,     // it proved a fork, which counts from now on
+  excluded,   // at or behind a fork
+  early,      // as Place
+  compacted,  // as Place
+  untrusted,  // its author is none of the mesh's gateways, or not yet
+  newer,      // critical, and of a kind that this version does not know
+  full,       // its author's quota is used up
+  own,  // of the own stream, and further than this journal goes: its disk went back. A new stream was opened
+  invalid,  // its author broke a rule, or it is not of this mesh
+  failed,   // the journal takes no more
+};
+
+std::string_view offer_name(Offer offer);
+
+// An event whose signature was verified, with its sealed bytes.
+struct VerifiedEvent {
+  Event event;
+  std::string sealed;
+  Hash256 hash{};
+};
+
+class Replica {
+ public:
+  using Authors = std::function<bool(const wire::PublicKey&)>;
+  using Post = std::function<void(std::function<void()>)>;
+  // Told of each event when it has become durable and was folded; own ones too.
+  using Durable = std::function<void(const VerifiedEvent&, Lseq)>;
+
+  explicit Replica(std::string mesh) : fold_(std::move(mesh)) {}
+
+  // A start: each of the journal's events in order, then started(), once. `authors` says whose events are
+  // taken.
+  void replay(const Record& record, const Event& event);
+  void started(Journal& journal, Stream& stream, Authors authors, Post post);
+  void on_durable(Durable told) { durable_ = std::move(told); }
+
+  // An event from elsewhere. At a new fork the proof is journaled at once, in the own stream; a new one is
+  // opened first when it is the own stream that is forked, or that somebody knows more of than this journal.
+  Offer offer(VerifiedEvent event);
+  // Writes what is missing in the own stream for others to know all forks: after a start, and after each
+  // round.
+  Result<> announce_forks();
+  // The journal was compacted into `base`.
+  void compacted(const Base& base);
+
+  const Fold& fold() const { return fold_; }
+  const EventIndex& index() const { return index_; }
+  // The sealed event, if it is there.
+  Result<std::optional<std::string>> read(const Id128& stream, Seq seq);
+  void raise_lamport(Lamport lamport) { fold_.raise_lamport(lamport); }
+  std::uint64_t in_flight() const { return in_flight_; }
+  // Why the own stream was given up since the start, for a new one: neither spend nor claim. "" usually.
+  const std::string& own_lost() const { return own_lost_; }
+
+ private:
+  // Where a stream will end when what is in flight is durable.
+  struct Tip {
+    Seq seq;
+    Hash256 hash{};
+    Lamport lamport;
+    std::size_t events = 0;  // in flight
+    bool broken = false;     // one of them was not journaled: those behind it will not count
+  };
+
+  void count(const VerifiedEvent& event, Lseq lseq);
+  std::optional<Offer> offer_behind_tip(const VerifiedEvent& event) const;
+  Offer take(VerifiedEvent event);
+  void landed(VerifiedEvent event, Result<Lseq> lseq);
+  Offer prove(const VerifiedEvent& other);
+  Result<> give_up_own(std::string why);
+  bool within_quota(const VerifiedEvent& event) const;
+
+  Fold fold_;
+  EventIndex index_;
+  std::map<Id128, Tip> tips_;
+  std::map<wire::PublicKey, std::uint64_t> author_bytes_;
+  Journal* journal_ = nullptr;
+  Stream* stream_ = nullptr;
+  std::optional<StoredEvents> stored_;
+  Authors authors_;
+  Post post_;
+  Durable durable_;
+  std::uint64_t in_flight_ = 0;
+  bool failed_ = false;
+  std::string own_lost_;
+  std::shared_ptr<Replica*> alive_ = std::make_shared<Replica*>(this);
+};
+
+}  // namespace postern::ledger
