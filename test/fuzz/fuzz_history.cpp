@@ -62,7 +62,7 @@ struct Made {
   bool spoilt = false;   // its payload is not what was signed
 };
 
-struct Gateway {
+struct Receiver {
   Root anchor{2, {keys()[0].public_key(), keys()[1].public_key(), keys()[2].public_key()}};
   std::optional<Adopted> adopted;
   std::optional<Timestamp> timestamp;
@@ -133,7 +133,7 @@ std::string signed_by(unsigned signers, std::string_view domain, const std::stri
 }
 
 // The honest next one where the script says nothing else, so that an input of zeros is a peaceful history.
-Made make_snapshot(Script& script, const Gateway& gateway, const std::optional<Made>& last) {
+Made make_snapshot(Script& script, const Receiver& gateway, const std::optional<Made>& last) {
   Made made;
   if (last) made.snapshot = last->snapshot;
   Snapshot& snapshot = made.snapshot;
@@ -163,7 +163,7 @@ Made make_snapshot(Script& script, const Gateway& gateway, const std::optional<M
 }
 
 // What the keys of its time must have said, of each document on the way to the last one.
-void require_signed(const Gateway& gateway, const std::vector<const Made*>& way) {
+void require_signed(const Receiver& gateway, const std::vector<const Made*>& way) {
   Root root = gateway.root();
   std::optional<Serial> serial;
   if (gateway.adopted) serial = gateway.adopted->serial;
@@ -196,7 +196,7 @@ void require_history(const std::optional<Adopted>& before, const Candidate& take
   }
 }
 
-void offer(Gateway& gateway, const std::string& text, const std::vector<const Made*>& way, bool recovery) {
+void offer(Receiver& gateway, const std::string& text, const std::vector<const Made*>& way, bool recovery) {
   const Result<Chain> chain = follow_chain(text, gateway.root(), kMesh, gateway.adopted);
   if (!chain) return;
   const Result<> allowed = recovery ? may_recover(chain->last, chain->base, gateway.now)
@@ -210,7 +210,7 @@ void offer(Gateway& gateway, const std::string& text, const std::vector<const Ma
   if (recovery) gateway.timestamp.reset();
 }
 
-void offer_bundle(Gateway& gateway, const std::vector<Made>& made, Script& script) {
+void offer_bundle(Receiver& gateway, const std::vector<Made>& made, Script& script) {
   const std::size_t count = std::min<std::size_t>(made.size(), 2 + script.below(4));
   std::vector<BundleEntry> entries;
   std::vector<const Made*> way;
@@ -222,7 +222,7 @@ void offer_bundle(Gateway& gateway, const std::vector<Made>& made, Script& scrip
   if (!entries.empty()) offer(gateway, seal_bundle(entries), way, script.rarely());
 }
 
-void offer_timestamp(Gateway& gateway, const std::vector<Made>& made, Script& script) {
+void offer_timestamp(Receiver& gateway, const std::vector<Made>& made, Script& script) {
   if (!gateway.adopted || made.empty()) return;
   const Made& about =
       made[made.size() - 1 - script.below(static_cast<unsigned>(std::min<std::size_t>(made.size(), 4)))];
@@ -253,7 +253,7 @@ void offer_timestamp(Gateway& gateway, const std::vector<Made>& made, Script& sc
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   Script script(data, std::min<std::size_t>(size, 512));
-  Gateway gateway;
+  Receiver gateway;
   std::vector<Made> made;
   for (std::size_t step = 0; step < kMaxSteps && !script.over(); ++step) {
     switch (script.below(8)) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a stranger, or a gateway with its key, may send over a connection: it leads to a link or to a refusal,
 // never to anything else, and what was decoded is encoded as the same. The first byte says which reader gets
-// the rest. Both sides' keys and randomness are fixed, so that the corpus holds a handshake that succeeds.
+// the rest. Both sides' keys and randomness are fixed, so that what was found once is found again.
+#include <algorithm>
 #include <cstdlib>
 
 #include "mesh/link_session.h"
@@ -38,7 +39,7 @@ LinkIdentity identity() {
   return out;
 }
 
-void session(ByteView bytes) {
+void serve(ByteView bytes) {
   static const LinkIdentity own = identity();
   static const Members known = members();
   ReplayMemory seen;
@@ -100,7 +101,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const ByteView rest(data + 1, size - 1);
   switch (data[0] % 4) {
     case 0:
-      session(rest);
+      serve(rest);
       break;
     case 1:
       hello(rest);

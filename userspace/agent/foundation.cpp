@@ -89,10 +89,11 @@ Result<> Foundation::compare() {
 
 Result<> Foundation::open_stream(const config::Config& config, const Clock& clock,
                                  const ledger::Continuation& continuation) {
-  Result<ledger::Stream> opened =
-      ledger::Stream::open(*lineage.journal, *key, clock, config.mesh, lineage.history, continuation);
+  Result<ledger::Stream> opened = ledger::Stream::open(
+      *lineage.journal, *key, clock, config.mesh, lineage.history, continuation, lineage.replica.listener());
   if (!opened) return pass_on(std::move(opened));
   stream.emplace(std::move(*opened));
+  lineage.replica.started(*lineage.journal, *stream);
   const ledger::RecoveryReport& recovery = lineage.journal->recovery();
   if (continuation.restrained || recovery.needs_sync_round)
     restraint = ledger::Restraint(restraint_words(lineage));

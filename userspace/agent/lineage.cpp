@@ -8,13 +8,17 @@
 namespace postern::agent {
 namespace {
 
-Result<> take(Lineage& lineage, const std::string& mesh, const ledger::Record& record,
+Result<> take(Lineage& lineage, const LineageOrder& order, const ledger::Record& record,
               const ledger::Event& event) {
-  if (event.mesh != mesh) {
-    return fail(errc::foreign_mesh, "it is of mesh \"" + event.mesh + "\", the config says \"" + mesh +
+  if (event.mesh != order.mesh) {
+    return fail(errc::foreign_mesh, "it is of mesh \"" + event.mesh + "\", the config says \"" + order.mesh +
                                         "\"; set `state` to this mesh's own directory");
   }
-  if (Result<> folded = ledger::apply_event(lineage.authority, event); !folded) return folded;
+  lineage.replica.replay(record, event);
+  // What a gateway adopted, others may tell of, but only its own events make it remember.
+  if (event.key == order.key) {
+    if (Result<> folded = ledger::apply_event(lineage.authority, event); !folded) return folded;
+  }
   return lineage.history.add(event, record);
 }
 
@@ -64,7 +68,7 @@ Result<Lineage> open_lineage(LineageOrder order) {
     return ledger::Resumption::continued;
   };
   ledger::EventReplay replay([&](const ledger::Record& record, const ledger::Event& event) -> Result<> {
-    Result<> taken = take(lineage, order.mesh, record, event);
+    Result<> taken = take(lineage, order, record, event);
     return taken ? std::move(taken)
                  : pass_on(std::move(taken), "journal record " + std::to_string(record.lseq.value));
   });

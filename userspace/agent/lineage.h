@@ -12,6 +12,7 @@
 #include "ledger/authority_log.h"
 #include "ledger/continuity.h"
 #include "ledger/journal.h"
+#include "ledger/replica.h"
 #include "ledger/stream_history.h"
 #include "wire/sign.h"
 
@@ -22,6 +23,7 @@ struct Lineage {
   std::unique_ptr<ledger::Journal> journal;
   ledger::AuthorityState authority;
   ledger::StreamHistory history{wire::PublicKey{}};
+  ledger::Replica replica{""};  // started once the own stream is open
   std::string broken;  // why the own stream must not be gone on with; "" when the journal knows of nothing
   std::optional<Error> went_back;  // what told that the kernel was served from more than the disk knows
   bool pinned = false;             // the kernel's pin was there, and is of a record of this journal

@@ -159,7 +159,8 @@ class Prober {
 
 Result<UniqueFd> open_socket(const IpAddress& local, const IpAddress& remote) {
   const bool v4 = remote.is_v4();
-  UniqueFd fd(::socket(v4 ? AF_INET : AF_INET6, SOCK_RAW | SOCK_CLOEXEC, v4 ? IPPROTO_ICMP : IPPROTO_ICMPV6));
+  UniqueFd fd(::socket(v4 ? AF_INET : AF_INET6, SOCK_RAW | SOCK_CLOEXEC,
+                       v4 ? int{IPPROTO_ICMP} : int{IPPROTO_ICMPV6}));
   if (!fd)
     return fail(errc::probe, std::string("cannot send probes (") + std::strerror(errno) +
                                  "); probing needs root or CAP_NET_RAW, what is known it does not");

@@ -66,6 +66,14 @@ std::string journal_lines(const Reply& journal) {
   return out;
 }
 
+std::string events_line(const Reply& events) {
+  std::string out = count_words(events.count("streams"), "stream") + ", digest " +
+                    events.text("digest").substr(0, kShortHash);
+  if (events.count("forked_streams") > 0)
+    out += "; FORKED: " + count_words(events.count("forked_streams"), "stream");
+  return line("events", out);
+}
+
 std::string adoption_words(const Reply& adoption) {
   if (!adoption.flag("changed"))
     return "the last start or apply found the kernel as it should be and wrote no table";
@@ -104,6 +112,7 @@ std::string page(const Reply& status, UtcSeconds now) {
                             count_words(status.count("rules"), "rule"));
   out += line("", adoption_words(status.at("adoption")));
   out += journal_lines(status.at("journal"));
+  if (status.has("events")) out += events_line(status.at("events"));
   out += line("backstop", status.flag("backstop")
                               ? "in place"
                               : "MISSING: with XDP detached the kernel would forward; restart posternd");

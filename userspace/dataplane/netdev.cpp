@@ -176,7 +176,10 @@ class NetlinkNetdev final : public Netdev {
       return fail(errc::netlink, "the kernel's route to " + destination.text() + " leads nowhere");
     NextHop out{IfIndex(static_cast<std::uint32_t>(::rtnl_route_nh_get_ifindex(hop))), destination, 0};
     std::uint32_t mtu = 0;
-    if (::rtnl_route_get_metric(found, RTAX_MTU, &mtu) == 0) out.mtu = mtu;
+    std::uint32_t locked = 0;
+    ::rtnl_route_get_metric(found, RTAX_LOCK, &locked);
+    const bool holds = !destination.is_v4() || (locked & 1U << RTAX_MTU) != 0;
+    if (holds && ::rtnl_route_get_metric(found, RTAX_MTU, &mtu) == 0) out.mtu = mtu;
     const nl_addr* gateway = ::rtnl_route_nh_get_gateway(hop);
     if (gateway == nullptr) gateway = ::rtnl_route_nh_get_via(hop);
     if (gateway != nullptr) out.address = address_of(gateway);

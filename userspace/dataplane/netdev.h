@@ -29,7 +29,7 @@ struct Link {
 struct NextHop {
   IfIndex ifindex;
   IpAddress address;      // a gateway's, or the destination itself when it is on-link
-  std::uint32_t mtu = 0;  // the route's own, 0: it has none, and the interface's holds
+  std::uint32_t mtu = 0;  // the route's own that XDP's lookup obeys (IPv4: a locked one), 0: none
 };
 
 class Netdev {

@@ -52,29 +52,42 @@ void Replica::replay(const Record& record, const Event& event) {
   if (fold_.find(event.stream)->head != before) index_.add(event.stream, event.seq, record.lseq);
 }
 
-void Replica::started(Journal& journal, Stream& stream, Authors authors, Post post) {
-  journal_ = &journal;
-  stream_ = &stream;
+void Replica::take_from_others(Authors authors, Post post) {
   authors_ = std::move(authors);
   post_ = std::move(post);
+}
+
+Stream::Durable Replica::listener() {
+  return [this](const Event& event, const std::string& sealed, Lseq lseq) {
+    count({event, sealed, event_hash(sealed)}, lseq);
+  };
+}
+
+void Replica::started(Journal& journal, Stream& stream) {
+  journal_ = &journal;
+  stream_ = &stream;
+  alive_ = std::make_shared<Replica*>(this);
   stored_.emplace(journal);
   if (const std::shared_ptr<const Base>& base = journal.recovery().base) fold_.start(base->state.streams);
   for (const auto& [id, state] : fold_.streams())
     if (state.fork) index_.cut(id, state.fork->at);
-  stream.on_durable([this](const Event& event, const std::string& sealed, Lseq lseq) {
-    count({event, sealed, event_hash(sealed)}, lseq);
-  });
   stream.witness(fold_.lamport());
 }
 
 Offer Replica::offer(VerifiedEvent event) {
   if (failed_) return Offer::failed;
-  if (!authors_(event.event.key)) return Offer::untrusted;
+  if (!authors_ || !authors_(event.event.key)) return Offer::untrusted;
   if (event.event.critical && !is_known_kind(event.event.kind)) return Offer::newer;
   if (const std::optional<Offer> known = offer_behind_tip(event)) {
     return *known == Offer::taken ? take(std::move(event)) : *known;
   }
-  switch (fold_.place(event.event, event.hash)) {
+  const Place place = fold_.place(event.event, event.hash);
+  if (event.event.stream == stream_->id() && (place == Place::next || place == Place::ahead)) {
+    const Result<> renewed =
+        give_up_own("others hold events of it that this journal does not: its disk went back");
+    return renewed ? Offer::own : Offer::failed;
+  }
+  switch (place) {
     case Place::next:
       return take(std::move(event));
     case Place::known:

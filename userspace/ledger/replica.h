@@ -64,10 +64,13 @@ class Replica {
 
   explicit Replica(std::string mesh) : fold_(std::move(mesh)) {}
 
-  // A start: each of the journal's events in order, then started(), once. `authors` says whose events are
-  // taken.
+  // A start: each of the journal's events in order, then started(), once. Both arguments must outlive this.
   void replay(const Record& record, const Event& event);
-  void started(Journal& journal, Stream& stream, Authors authors, Post post);
+  // What the own stream has to tell its events to; from its opening on. This must not move any more.
+  Stream::Durable listener();
+  void started(Journal& journal, Stream& stream);
+  // From now on events of others are taken: of those authors whose key `authors` accepts.
+  void take_from_others(Authors authors, Post post);
   void on_durable(Durable told) { durable_ = std::move(told); }
 
   // An event from elsewhere. At a new fork the proof is journaled at once, in the own stream; a new one is
@@ -119,7 +122,7 @@ class Replica {
   std::uint64_t in_flight_ = 0;
   bool failed_ = false;
   std::string own_lost_;
-  std::shared_ptr<Replica*> alive_ = std::make_shared<Replica*>(this);
+  std::shared_ptr<Replica*> alive_;  // set by started()
 };
 
 }  // namespace postern::ledger

@@ -24,9 +24,10 @@ Stream::Stream(Journal& journal, const wire::SecretKey& key, const Clock& clock,
     : journal_(&journal), key_(&key), clock_(&clock), mesh_(std::move(mesh)) {}
 
 Result<Stream> Stream::open(Journal& journal, const wire::SecretKey& key, const Clock& clock,
-                            std::string mesh, const StreamHistory& history,
-                            const Continuation& continuation) {
+                            std::string mesh, const StreamHistory& history, const Continuation& continuation,
+                            Durable told) {
   Stream stream(journal, key, clock, std::move(mesh));
+  stream.durable_ = std::move(told);
   stream.lamport_ = history.lamport();
   const std::optional<StreamEnd>& own = history.own();
   if (own && continuation.same_stream) {

@@ -24,12 +24,15 @@ struct Draft {
 
 class Stream {
  public:
+  // Told of each event once it is durable, in order, with its place in the journal.
+  using Durable = std::function<void(const Event&, const std::string& sealed, Lseq)>;
+
   // `journal`, `key` and `clock` must outlive this. `history` has seen this journal's events. Goes on with
   // the own stream if there is one and `continuation` allows it; else opens a new one (random id) with
-  // StreamOpened{predecessor, last_seq, head}, all null for the first ever.
+  // StreamOpened{predecessor, last_seq, head}, all null for the first ever. `told` may be empty.
   static Result<Stream> open(Journal& journal, const wire::SecretKey& key, const Clock& clock,
-                             std::string mesh, const StreamHistory& history,
-                             const Continuation& continuation);
+                             std::string mesh, const StreamHistory& history, const Continuation& continuation,
+                             Durable told = {});
 
   // Gives the stream up for a new one, whose StreamOpened names it. Durable on return.
   Result<> renew();
@@ -37,9 +40,6 @@ class Stream {
   // Durable on return; all drafts in one batch.
   Result<> write(std::span<const Draft> drafts);
 
-  // Told of each event once it is durable, in order, with its place in the journal.
-  using Durable = std::function<void(const Event&, const std::string& sealed, Lseq)>;
-  void on_durable(Durable told) { durable_ = std::move(told); }
   // What is written from now on is later than `lamport`.
   void witness(Lamport lamport) { lamport_ = std::max(lamport_, lamport); }
 

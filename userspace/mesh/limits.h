@@ -40,7 +40,8 @@ inline constexpr std::size_t kFrameHeadBytes = 3;
 inline constexpr std::size_t kMaxPlainFrame = 512;
 static_assert(kMaxPlainFrame < kMaxNoiseMessage);
 
-// Sealed but not yet taken by the network, of one link: two of the largest messages with the heads of their frames.
+// Sealed but not yet taken by the network, of one link: two of the largest messages with the heads of their
+// frames.
 inline constexpr std::size_t kMaxQueuedBytes = 2 * (kMaxLinkMessage + 4096);
 static_assert(chunks_of(kMaxMessagePayload) * kFrameHeadBytes < 4096);
 

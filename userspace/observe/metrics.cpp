@@ -182,6 +182,13 @@ void journal(const Observation& seen, std::vector<MetricFamily>& out) {
   out.push_back(
       single(counter("postern_journal_torn_total", "Starts that found an unacknowledged torn tail."),
              seen.journal_torn));
+  out.push_back(
+      single(gauge("postern_events_digest",
+                   "First 48 bits of the digest over all events, the same on gateways that hold the same."),
+             seen.events_digest));
+  out.push_back(
+      by_label(gauge("postern_event_streams", "Streams of events by whether a fork of them is proven."),
+               "state", {{"whole", seen.streams_whole}, {"forked", seen.streams_forked}}));
 }
 
 void links(const Observation& seen, std::vector<MetricFamily>& out) {

@@ -71,6 +71,9 @@ struct Observation {
   double journal_flush_seconds = 0;
   bool journal_poisoned = false;
   std::uint64_t journal_torn = 0;
+  std::uint64_t events_digest = 0;  // the first 48 bits: what a gauge can tell apart
+  std::uint64_t streams_whole = 0;
+  std::uint64_t streams_forked = 0;
   bool backstop_intact = false;
 
   std::vector<LinkObservation> links;

@@ -16,6 +16,8 @@ namespace {
 
 const MacAddress kPort = *MacAddress::parse("02:00:00:00:00:07");
 
+constexpr const char* kOwned = "10.1.0.0";  // by the peer of small_tables()
+
 dataplane::Legend legend() {
   return {{{PeerId(5), "shop"}}, {}, {{100, "blue"}}, {}, {}, {}};
 }
@@ -50,7 +52,7 @@ TEST_CASE("a described packet is the one that a test's own builder makes") {
 }
 
 TEST_CASE("on the underlay it comes in the tunnel of the peer that owns the source") {
-  const Result<Bytes> frame = frame_for(question());
+  const Result<Bytes> frame = frame_for(question(kOwned));
   REQUIRE(frame);
   CHECK(frame->size() == 14 + 20 + 8 + 8 + 14 + 40);
   const ByteView outer = ByteView(*frame).subspan(14);
@@ -58,11 +60,11 @@ TEST_CASE("on the underlay it comes in the tunnel of the peer that owns the sour
   CHECK(testing::load_be16(outer, 22) == PT_VXLAN_PORT);
   CHECK(outer[28] == 0x08);
   CHECK(outer[34] == 100);
-  const Result<Bytes> other = frame_for(question().set("from", "198.51.100.9").set("vni", 77));
+  const Result<Bytes> other = frame_for(question(kOwned).set("from", "198.51.100.9").set("vni", 77));
   REQUIRE(other);
   CHECK((*other)[14 + 12] == 198);
   CHECK((*other)[14 + 34] == 77);
-  const Result<Bytes> plain = frame_for(question().set("plain", true));
+  const Result<Bytes> plain = frame_for(question(kOwned).set("plain", true));
   REQUIRE(plain);
   CHECK(plain->size() == 54);
 }

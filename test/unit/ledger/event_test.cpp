@@ -4,6 +4,7 @@
 #include "ledger/event.h"
 #include "ledger/format.h"
 #include "wire/base64.h"
+#include "wire/hash.h"
 
 namespace postern::ledger {
 namespace {
@@ -32,6 +33,8 @@ std::string resign(wire::Json envelope, const wire::SecretKey& key) {
   for (const auto& [name, value] : *envelope.as_object()) {
     if (name != "sig") bare.set(name, value);
   }
+  if (const wire::Json* body = envelope.find("body"); body != nullptr)
+    bare.set("body", to_hex(wire::blake2b({as_bytes(wire::encode_canonical(*body))})));
   envelope.set("sig",
                wire::base64_encode(key.sign(wire::domain::event, as_bytes(wire::encode_canonical(bare)))));
   return wire::encode_canonical(envelope);

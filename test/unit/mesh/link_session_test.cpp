@@ -233,7 +233,7 @@ TEST_CASE("a handshake that is cut short anywhere leads to nothing") {
   LinkSession other = b.listen();
   b.seen = {};
   (void)feed(other, a.dial(b).start());
-  CHECK(refused_as(feed(other, frame(FrameKind::handshake, Bytes(40)))) == "malformed");
+  CHECK(refused_as(feed(other, frame(FrameKind::handshake, Bytes(40, 9)))) == "malformed");
 }
 
 TEST_CASE("nothing is carried before the responder has taken the link") {
