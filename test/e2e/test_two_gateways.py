@@ -5,7 +5,7 @@ import pytest
 
 from lab import until
 from lab.capture import Capture
-from lab.traffic import TcpStream, UdpFlow
+from lab.traffic import TcpStream, UdpFlow, ping_udp_and_tcp
 from lab.two_gateways import TwoGatewayLab
 
 
@@ -33,14 +33,7 @@ def relaying_for_c(policy):
 @pytest.mark.parametrize("source, destination", [("a", "d"), ("d", "a")])
 def test_sites_of_two_gateways_reach_each_other(lab, source, destination, family):
     here, there = getattr(lab, f"host_{source}"), getattr(lab, f"host_{destination}")
-    address = there.address4 if family == 4 else there.address6
-    assert here.ping(address, 5) == 5
-    with UdpFlow(here.namespace, there.namespace, address) as flow:
-        flow.wait_received(300)
-        report = flow.stop()
-    assert report.lost == 0, report
-    with TcpStream(here.namespace, there.namespace, address) as stream:
-        stream.wait_received(100_000)
+    ping_udp_and_tcp(here, there, family)
 
 
 def test_they_speak_geneve_with_right_checksums(lab):

@@ -5,7 +5,7 @@ import pytest
 
 from lab import MeshLab
 from lab.capture import Capture
-from lab.traffic import TcpStream, UdpFlow, connects
+from lab.traffic import connects, ping_udp_and_tcp
 
 GATEWAY6, C6 = "2001:db8::1", "2001:db8::3"
 MTU6 = 1430  # 1500 less the headers of a tunnel over IPv6
@@ -40,14 +40,7 @@ def host(lab, letter):
 @pytest.mark.parametrize("source, destination", WAYS)
 def test_all_combinations_of_families_carry_ping_udp_and_tcp(lab6, source, destination, family):
     here, there = host(lab6, source), host(lab6, destination)
-    address = there.address4 if family == 4 else there.address6
-    assert here.ping(address, 5) == 5
-    with UdpFlow(here.namespace, there.namespace, address) as flow:
-        flow.wait_received(200)
-        report = flow.stop()
-    assert report.lost == 0, report
-    with TcpStream(here.namespace, there.namespace, address) as stream:
-        stream.wait_received(100_000)
+    ping_udp_and_tcp(here, there, family, datagrams=200)
 
 
 def test_the_stock_peer_sees_right_outer_checksums(lab6):

@@ -6,7 +6,7 @@ import pytest
 from lab import MeshLab
 from lab.capture import Capture
 from lab.mesh_lab import VNI
-from lab.traffic import TcpStream, UdpFlow
+from lab.traffic import ping_udp_and_tcp
 
 GATEWAY6, C6 = "2001:db8::1", "2001:db8::3"
 
@@ -48,14 +48,7 @@ def lab():
 @pytest.mark.parametrize("source, destination", [("a", "b"), ("b", "a"), ("a", "c"), ("c", "a"), ("b", "c")])
 def test_the_kernels_geneve_device_and_we_understand_each_other(lab, source, destination, family):
     here, there = getattr(lab, f"host_{source}"), getattr(lab, f"host_{destination}")
-    address = there.address4 if family == 4 else there.address6
-    assert here.ping(address, 3) == 3
-    with UdpFlow(here.namespace, there.namespace, address, rate=50) as flow:
-        flow.wait_received(20, timeout=60)
-        report = flow.stop()
-    assert report.lost == 0, report
-    with TcpStream(here.namespace, there.namespace, address) as stream:
-        stream.wait_received(20_000, timeout=60)
+    ping_udp_and_tcp(here, there, family, pings=3, datagrams=20, rate=50, stream_bytes=20_000, timeout=60)
 
 
 def test_outer_checksums_over_ipv6_are_real(lab):

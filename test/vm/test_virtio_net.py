@@ -5,7 +5,7 @@ import pytest
 
 from lab import MeshLab
 from lab.command import run
-from lab.traffic import TcpStream, UdpFlow
+from lab.traffic import ping_udp_and_tcp
 from lab.underlay import Underlay
 
 
@@ -44,11 +44,4 @@ def test_the_driver_runs_our_program_itself(lab):
 @pytest.mark.parametrize("source, destination", [("a", "b"), ("b", "a"), ("b", "c")])
 def test_packets_go_both_ways_and_between_peers(lab, source, destination, family):
     here, there = getattr(lab, f"host_{source}"), getattr(lab, f"host_{destination}")
-    address = there.address4 if family == 4 else there.address6
-    assert here.ping(address, 3) == 3
-    with UdpFlow(here.namespace, there.namespace, address, rate=50) as flow:
-        flow.wait_received(20, timeout=60)
-        report = flow.stop()
-    assert report.lost == 0, report
-    with TcpStream(here.namespace, there.namespace, address) as stream:
-        stream.wait_received(20_000, timeout=60)
+    ping_udp_and_tcp(here, there, family, pings=3, datagrams=20, rate=50, stream_bytes=20_000, timeout=60)

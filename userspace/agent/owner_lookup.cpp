@@ -23,19 +23,40 @@ IpAddress address_of(const pt_owner_key6& key) {
   return address;
 }
 
+template <class Key>
+IpPrefix prefix_of(const Key& key) {
+  return {address_of(key), static_cast<std::uint8_t>(key.prefixlen - kSegmentBits)};
+}
+
+template <class Rows>
+void collect(const Rows& rows, std::vector<OwnedPrefix>& out) {
+  for (const auto& [key, owner] : rows) {
+    const std::uint32_t vni = ntohl(key.vni_be);
+    if (vni == PT_VNI_ANY || key.prefixlen < kSegmentBits) continue;
+    out.push_back({vni, prefix_of(key), owner});
+  }
+}
+
 template <class Rows>
 std::optional<OwnedPrefix> longest(const Rows& rows, std::uint32_t vni, const IpAddress& address) {
   std::optional<OwnedPrefix> best;
   for (const auto& [key, owner] : rows) {
     if (ntohl(key.vni_be) != vni || key.prefixlen < kSegmentBits) continue;
-    const IpPrefix prefix{address_of(key), static_cast<std::uint8_t>(key.prefixlen - kSegmentBits)};
+    const IpPrefix prefix = prefix_of(key);
     if (!prefix.contains(address) || (best && best->prefix.length >= prefix.length)) continue;
-    best = OwnedPrefix{prefix, owner};
+    best = OwnedPrefix{vni, prefix, owner};
   }
   return best;
 }
 
 }  // namespace
+
+std::vector<OwnedPrefix> owned_prefixes(const dataplane::Tables& tables) {
+  std::vector<OwnedPrefix> out;
+  collect(tables.owners4, out);
+  collect(tables.owners6, out);
+  return out;
+}
 
 std::optional<OwnedPrefix> longest_owner(const dataplane::Tables& tables, std::uint32_t vni,
                                          const IpAddress& address) {

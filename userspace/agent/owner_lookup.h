@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "core/ip.h"
 #include "dataplane/tables.h"
@@ -10,9 +11,14 @@
 namespace postern::agent {
 
 struct OwnedPrefix {
+  std::uint32_t vni = 0;
   IpPrefix prefix;
   pt_owner owner{};
 };
+
+// The rows of both families, without those under PT_VNI_ANY, which repeat the others for the "owned in any
+// segment" test.
+std::vector<OwnedPrefix> owned_prefixes(const dataplane::Tables& tables);
 
 // Whose the address is in the segment, by longest prefix, as the packet path would find it. Looks at all
 // rows: for questions, not for packets.

@@ -1,23 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/owners_report.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <vector>
+
+#include "agent/owner_lookup.h"
 
 namespace postern::agent {
 namespace {
 
 using wire::Json;
-
-constexpr std::uint32_t kSegmentBits = 32;  // of a key's prefixlen
-
-struct Row {
-  std::uint32_t vni = 0;
-  IpPrefix prefix;
-  pt_owner owner{};
-};
 
 std::string numbered(std::uint64_t number) {
   return "#" + std::to_string(number);
@@ -29,32 +21,9 @@ std::string name_in(const Map& names, const Key& key, std::uint64_t number) {
   return found == names.end() ? numbered(number) : found->second;
 }
 
-IpAddress address_of(const pt_owner_key4& key) {
-  IpAddress address;
-  address.bytes[10] = address.bytes[11] = 0xff;
-  std::copy(std::begin(key.address), std::end(key.address), address.bytes.begin() + 12);
-  return address;
-}
-
-IpAddress address_of(const pt_owner_key6& key) {
-  IpAddress address;
-  std::copy(std::begin(key.address), std::end(key.address), address.bytes.begin());
-  return address;
-}
-
-// Rows under PT_VNI_ANY repeat the others for the "owned in any segment" test.
-template <class Rows>
-void collect(const Rows& rows, std::vector<Row>& out) {
-  for (const auto& [key, owner] : rows) {
-    const std::uint32_t vni = ntohl(key.vni_be);
-    if (vni == PT_VNI_ANY || key.prefixlen < kSegmentBits) continue;
-    out.push_back({vni, {address_of(key), static_cast<std::uint8_t>(key.prefixlen - kSegmentBits)}, owner});
-  }
-}
-
-void keep_longest(std::vector<Row>& rows, const IpAddress& address) {
-  std::map<std::uint32_t, Row> longest;
-  for (const Row& row : rows) {
+void keep_longest(std::vector<OwnedPrefix>& rows, const IpAddress& address) {
+  std::map<std::uint32_t, OwnedPrefix> longest;
+  for (const OwnedPrefix& row : rows) {
     if (!row.prefix.contains(address)) continue;
     const auto [held, is_first] = longest.emplace(row.vni, row);
     if (!is_first && held->second.prefix.length < row.prefix.length) held->second = row;
@@ -64,7 +33,7 @@ void keep_longest(std::vector<Row>& rows, const IpAddress& address) {
     rows.push_back(row);
 }
 
-Json row_json(const Row& row, const dataplane::Legend& legend, const std::string& own_gateway) {
+Json row_json(const OwnedPrefix& row, const dataplane::Legend& legend, const std::string& own_gateway) {
   const char* kind = "local";
   std::string owner = own_gateway;
   if (row.owner.kind == PT_OWNER_PEER) {
@@ -90,19 +59,18 @@ Json row_json(const Row& row, const dataplane::Legend& legend, const std::string
 
 wire::Json owners_report(const dataplane::Tables& tables, const dataplane::Legend& legend,
                          const std::string& own_gateway, const OwnersQuestion& question) {
-  std::vector<Row> rows;
-  collect(tables.owners4, rows);
-  collect(tables.owners6, rows);
+  std::vector<OwnedPrefix> rows = owned_prefixes(tables);
   if (question.segment) {
-    std::erase_if(rows, [&](const Row& row) {
+    std::erase_if(rows, [&](const OwnedPrefix& row) {
       return name_in(legend.segments, row.vni, row.vni) != *question.segment;
     });
   }
   if (question.address) keep_longest(rows, *question.address);
-  std::sort(rows.begin(), rows.end(),
-            [](const Row& a, const Row& b) { return std::tie(a.vni, a.prefix) < std::tie(b.vni, b.prefix); });
+  std::sort(rows.begin(), rows.end(), [](const OwnedPrefix& a, const OwnedPrefix& b) {
+    return std::tie(a.vni, a.prefix) < std::tie(b.vni, b.prefix);
+  });
   Json list = Json::array();
-  for (const Row& row : rows)
+  for (const OwnedPrefix& row : rows)
     list.push(row_json(row, legend, own_gateway));
   return Json::object({{"schema", "postern/owners/v1"}, {"owners", std::move(list)}});
 }

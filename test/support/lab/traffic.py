@@ -169,3 +169,15 @@ def send_datagrams(namespace, address, port, payloads):
 
 def send_frames(namespace, device, frames):
     namespace.run(*_worker("frame", {"device": device}), stdin="".join(frame.hex() + "\n" for frame in frames))
+
+
+def ping_udp_and_tcp(here, there, family, *, pings=5, datagrams=300, rate=1000, stream_bytes=100_000, timeout=10.0):
+    """From host to host: each ping is answered, no datagram is lost, a stream does not stall."""
+    address = there.address4 if family == 4 else there.address6
+    assert here.ping(address, pings) == pings
+    with UdpFlow(here.namespace, there.namespace, address, rate=rate) as flow:
+        flow.wait_received(datagrams, timeout=timeout)
+        report = flow.stop()
+    assert report.lost == 0, report
+    with TcpStream(here.namespace, there.namespace, address) as stream:
+        stream.wait_received(stream_bytes, timeout=timeout)

@@ -76,6 +76,14 @@ std::vector<std::string> warned(const std::string& rules) {
   return policy_warnings(result->policy, result->snapshot, "p.yaml");
 }
 
+// A line a change.
+std::string said_of(const Snapshot& before, const Snapshot& after) {
+  std::string said;
+  for (const Change& change : diff_snapshots(before, after))
+    said += std::string(change.kind) + ": " + change.subject + " " + change.text + "\n";
+  return said;
+}
+
 }  // namespace
 
 TEST_CASE("a prefix without a class is of the class with most of its owner's tags") {
@@ -294,10 +302,7 @@ TEST_CASE("a diff says in words who is cut, what moves and which rules are lost"
   text.replace(text.find("threshold: 1"), 12, "threshold: 1");
   const Result<Compiled> after = compiled(text);
   REQUIRE(after);
-  std::string said;
-  for (const Change& change : diff_snapshots(before->snapshot, after->snapshot))
-    said += std::string(change.kind) + ": " + change.subject + " " + change.text + "\n";
-  CHECK(said ==
+  CHECK(said_of(before->snapshot, after->snapshot) ==
         "peer.cut: peer site-b is cut off: it is revoked\n"
         "prefix.lost: 10.4.0.0/24 in red is lost to gateway gw1: nobody owns it\n"
         "prefix.moved: 10.2.0.0/24 in blue moves from peer site-b to gateway gw1\n"
@@ -322,10 +327,7 @@ TEST_CASE("a diff says what changes of services, ICMP codes and packet rates") {
   replace("tags: [web, prod]}", "tags: [web, prod], packet_rate: 5000}");
   const Result<Compiled> after = compiled(text);
   REQUIRE(after);
-  std::string said;
-  for (const Change& change : diff_snapshots(before->snapshot, after->snapshot))
-    said += std::string(change.kind) + ": " + change.subject + " " + change.text + "\n";
-  CHECK(said ==
+  CHECK(said_of(before->snapshot, after->snapshot) ==
         "peer.changed: peer site-b its packet rate changes from none to 5000 packets a second\n"
         "prefix.moved: 10.1.0.53/32 in blue moves from service names to service resolver\n"
         "service.lost: service names is removed\n"
