@@ -45,6 +45,8 @@ TEST_CASE("a rollback lets nobody back in whom the newer snapshot revoked or rem
   newest.peers.erase(newest.peers.begin());
   newest.gateways.erase(newest.gateways.begin() + 1);
   CHECK(active_nodes(rolled_back(kept, newest)) == std::vector<std::string>{"gw1", "site-c"});
+  newest.peers.clear();
+  CHECK(active_nodes(rolled_back(kept, newest)) == std::vector<std::string>{"gw1"});
 }
 
 TEST_CASE("a rollback does not let in whom the older snapshot had revoked") {
