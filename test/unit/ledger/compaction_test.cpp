@@ -341,35 +341,46 @@ TEST_CASE("a base of another journal, or one that leads elsewhere, is damage") {
   CHECK(journal.error().code == errc::damage);
 }
 
-TEST_CASE("a summary that lets a floor fall is not believed") {
-  class Forgetful final : public Summary {
+TEST_CASE("a summary that lets a floor, a spend or a head fall, or forgets one, is not believed") {
+  class Fixed final : public Summary {
    public:
-    explicit Forgetful(bool remember) : remember_(remember) {}
+    explicit Fixed(BaseState state) : state_(std::move(state)) {}
     Result<> start(const BaseState&) override { return {}; }
     Result<> add(const Record&) override { return {}; }
     Result<bool> rescue(const Record&) override { return true; }
-    Result<BaseState> finish() override {
-      BaseState state;
-      if (remember_) state.floors["vip"] = Epoch(7);
-      return state;
-    }
+    Result<BaseState> finish() override { return state_; }
 
    private:
-    bool remember_;
+    BaseState state_;
   };
+  const Id128 stream{1};
+  BaseState known;
+  known.floors["vip"] = Epoch(7);
+  known.spend["grant"] = 7;
+  known.streams[stream] = {node_key().public_key(), Seq(7), Hash256{7}, Lamport(7)};
   ScratchJournal scratch;
   const Result<std::unique_ptr<Journal>> journal = scratch.open();
   REQUIRE(journal);
   fill_segment(**journal, event(0));
   REQUIRE((*journal)->append(std::vector<std::string>{event(1)}));
-  Forgetful first(true);
+  Fixed first(known);
   REQUIRE((*journal)->compact({node_key(), first, 1}).value().compacted);
   fill_segment(**journal, event(2));
   REQUIRE((*journal)->append(std::vector<std::string>{event(3)}));
-  Forgetful second(false);
-  const Result<CompactionReport> refused = (*journal)->compact({node_key(), second, 1});
-  REQUIRE(!refused);
-  CHECK(refused.error().code == errc::base_invalid);
+  const auto refused = [&](const auto& change) {
+    BaseState state = known;
+    change(state);
+    Fixed summary(std::move(state));
+    const Result<CompactionReport> compacted = (*journal)->compact({node_key(), summary, 1});
+    return !compacted && compacted.error().code == errc::base_invalid;
+  };
+  CHECK(refused([](BaseState& state) { state.floors.clear(); }));
+  CHECK(refused([](BaseState& state) { state.floors["vip"] = Epoch(6); }));
+  CHECK(refused([](BaseState& state) { state.spend.clear(); }));
+  CHECK(refused([](BaseState& state) { state.spend["grant"] = 6; }));
+  CHECK(refused([](BaseState& state) { state.streams.clear(); }));
+  CHECK(refused([&](BaseState& state) { state.streams[stream].seq = Seq(6); }));
+  CHECK(!refused([&](BaseState& state) { state.streams[stream].seq = Seq(8); }));
 }
 
 }  // namespace postern::ledger

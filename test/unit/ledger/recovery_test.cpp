@@ -174,6 +174,7 @@ TEST_CASE("a bad end that may have been acknowledged opens as suspect, and says 
     const RecoveryReport& report = (*journal)->recovery();
     CHECK(report.found == (start == 0 ? RecoveryClass::suspect : RecoveryClass::clean));
     CHECK(report.needs_sync_round);
+    CHECK(report.claims_wait);
     CHECK(report.reserves_spent);
     REQUIRE(report.findings.size() == 1);
     CHECK(report.findings[0].condition == "suspect");
