@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Group commit (SPEC 4.5 rule 3): a batch is what arrived while the last flush ran; no timer waits for more.
 //
-// Batches are written one at a time, by a leader. A thread that waits for its own batch leads when nobody
-// does and it is the first in the queue: a lone writer pays for no change of threads. What was submitted
-// without waiting is led by the flush thread. The leader takes what is queued up to the size of a batch,
-// writes without holding the mutex, hands over to whoever is first in the queue then, and tells those who
-// wait: the next flush is under way while they wake up, and none of them needs the mutex for it.
+// What arrives joins the last batch in the queue while that has room. Batches are written one at a time, by a
+// leader. A thread that arrives when nobody leads does it itself: a lone writer pays for no change of threads.
+// What arrives while somebody leads is left to the flush thread, which goes on until the queue is empty. A
+// leader that is done opens the batch's gate and goes on: the next flush is under way while those who waited
+// wake up, and none of them needs the mutex for it.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -19,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/gate.h"
 #include "core/result.h"
 #include "ledger/segment_writer.h"
 
@@ -44,29 +44,33 @@ class GroupCommit {
   void submit(RecordType type, std::vector<std::string> payloads, Done done);
 
  private:
-  enum class Turn { waits, leads, ends };
-  struct Entry {
-    std::vector<std::string> owned;  // payloads of a submitted one
-    std::vector<BatchItem> items;
+  struct Submission {
+    std::vector<std::string> payloads;
+    std::size_t end = 0;  // as Batch::result_at() takes it
+    Done done;
+  };
+  struct Batch {
+    std::vector<BatchItem> items;  // their bytes belong to threads that wait, or to submissions
     std::size_t bytes = 0;
-    Done done;                             // of a submitted one
-    std::atomic<Turn> turn = Turn::waits;  // of a waiting one
-    Result<Lseq> result = Lseq();          // set before its turn ends
+    std::deque<Submission> submissions;
+    Result<Lseq> result = Lseq();  // set before the gate opens
+    Gate written;
+
+    // Of the items before `end`, the last one.
+    Result<Lseq> result_at(std::size_t end) const;
   };
 
-  static std::size_t bytes_of(std::span<const BatchItem> items);
-  static bool waits(const Entry& entry) { return !entry.done; }
-  // Comes back without the lock.
+  // Adds to the last batch, or a new one. Called with the mutex held.
+  std::shared_ptr<Batch> join(std::span<const BatchItem> items);
+  // Writes the first batch in the queue. Comes back without the lock.
   void lead(std::unique_lock<std::mutex>& lock);
-  std::vector<std::shared_ptr<Entry>> take_batch();
-  void hand_over();
   void run_flush_thread();
 
   const std::size_t max_batch_bytes_;
   const Write write_;
   std::mutex mutex_;
   std::condition_variable flush_wake_;
-  std::deque<std::shared_ptr<Entry>> queue_;
+  std::deque<std::shared_ptr<Batch>> queue_;
   bool leading_ = false;
   bool stopping_ = false;
   std::thread flush_thread_;

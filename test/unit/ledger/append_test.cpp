@@ -134,15 +134,22 @@ TEST_CASE("what was queued when the poison came is not written behind it") {
   REQUIRE(journal);
   const auto told = std::make_shared<std::promise<Result<Lseq>>>();
   recording->calls.clear();
+  std::string struck = "datasync seg-1";
+  std::size_t written = 1;
+  SUBCASE("by the flush") {}
+  SUBCASE("before anything was written, so that the place is still free") {
+    struck = "read seg-1";
+    written = 0;
+  }
   bool once = true;
   recording->fault = [&, told](const std::string& call) {
-    if (call != "datasync seg-1" || !std::exchange(once, false)) return 0;
+    if (call != struck || !std::exchange(once, false)) return 0;
     (*journal)->submit({"{\"late\":1}"}, [told](Result<Lseq> done) { told->set_value(std::move(done)); });
     return EIO;
   };
   (*journal)->submit({"{\"early\":1}"}, [](const Result<Lseq>&) {});
   CHECK(told->get_future().get().error().code == errc::poisoned);
-  CHECK(recording->count("write seg-1") == 1);
+  CHECK(recording->count("write seg-1") == written);
 }
 
 TEST_CASE("a failed or short write poisons, and what was acknowledged before is there after a restart") {

@@ -99,6 +99,31 @@ TEST_CASE("a batch is what arrived during the last flush, in the order of arriva
   CHECK(tape.batches() == std::vector<std::size_t>{1, 50});
 }
 
+TEST_CASE("threads that wait come back when their own record is written, each told its own place") {
+  constexpr int kThreads = 8;
+  constexpr int kEach = 100;
+  Tape tape;
+  GroupCommit commits(5 * record_bytes(8), tape.writer());
+  std::atomic<int> in_place = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < kThreads; ++t) {
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < kEach; ++i) {
+          const std::string payload = std::to_string(t) + "-" + std::to_string(i);
+          const std::vector<BatchItem> items = {{RecordType::event, "first"}, {RecordType::event, payload}};
+          const Result<Lseq> lseq = commits.commit(items);
+          const std::vector<std::string> written = tape.written();
+          if (lseq && lseq->value > 1 && lseq->value <= written.size() &&
+              written[lseq->value - 1] == payload && written[lseq->value - 2] == "first")
+            ++in_place;
+        }
+      });
+    }
+  }
+  CHECK(in_place == kThreads * kEach);
+}
+
 TEST_CASE("a batch never grows beyond its limit") {
   Tape tape;
   tape.hold(true);
