@@ -249,10 +249,14 @@ $(BUILD)/bench-journal: $(BENCH_JOURNAL_OBJECTS) $(LEDGER_OBJECTS)
 $(BUILD)/bench-snapshot: $(BUILD)/release/bench/snapshot.o $(BUILD)/libpostern.a
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+$(BUILD)/bench-fold: $(BUILD)/release/bench/fold.o $(LEDGER_OBJECTS)
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@
 .PHONY: bench
-bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-snapshot
+bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-fold $(BUILD)/bench-snapshot
 	@$(BUILD)/bench-datapath
 	@$(BUILD)/bench-journal
+	@$(BUILD)/bench-fold
 	@$(BUILD)/bench-snapshot
 
 # What a change must pass before it is taken in: fuzzers for 60 s each, besides all tests.

@@ -142,6 +142,7 @@ TEST_CASE("two events after one predecessor prove a fork, and neither side count
   CHECK(one.digest() != two.digest());
   CHECK(place(one, stream.b[3]) == Place::forks);
   CHECK(place(one, stream.b[4]) == Place::diverges);
+  CHECK(place(two, stream.a[5]) == Place::diverges);  // the next number, behind another event
   CHECK(one.learn(proof_of(stream.a[3], stream.b[3])));
   CHECK(two.learn(proof_of(stream.b[3], stream.a[3])));
   CHECK(one.digest() == two.digest());
@@ -152,6 +153,17 @@ TEST_CASE("two events after one predecessor prove a fork, and neither side count
   CHECK(place(one, stream.a[3]) == Place::excluded);
   CHECK(place(one, stream.b[4]) == Place::excluded);
   CHECK(place(one, stream.a[2]) == Place::known);
+}
+
+TEST_CASE("a fork shows in the digest though nothing had to be taken back") {
+  const Two keys;
+  const Forked stream = forked(keys.a, 2, 1, 1);
+  Fold fold("blue");
+  add_all(fold, {stream.a[0], stream.a[1]});
+  const Hash256 before = fold.digest();
+  CHECK(fold.learn(proof_of(stream.a[2], stream.b[2])));
+  CHECK(fold.find(stream.a[0].event.stream)->head == Seq(2));
+  CHECK(fold.digest() != before);
 }
 
 TEST_CASE("a fork further back outranks one that was proven before it, not the other way round") {
