@@ -121,6 +121,11 @@ TEST_CASE("an event far ahead of all clocks waits until they have come closer") 
   CHECK(place(fold, far) == Place::early);
   add_all(fold, steady.write_all(1));
   CHECK(place(fold, far) == Place::next);
+  add_all(fold, {far});
+  const SealedEvent further = fast.write("Note", wire::Json::object(), kMaxLamportStep + 1);
+  CHECK(place(fold, further) == Place::early);
+  fold.raise_lamport(Lamport(far.event.lamport.value + 1));
+  CHECK(place(fold, further) == Place::next);
 }
 
 TEST_CASE("floors and fences raise what is too early") {
