@@ -70,6 +70,7 @@ TEST_CASE("gateways that connect to each other at once end with one and the same
     REQUIRE(one.state == LinkState::up);
     REQUIRE(two.state == LinkState::up);
     CHECK(one.outgoing != two.outgoing);
+    CHECK(network.opened() <= 2);  // neither had to try again: both keep the same of the two
     // It is the same connection: what one sends arrives, and the link stands.
     const std::uint64_t ups = one.ups + two.ups;
     REQUIRE(network.node(1).links.send("g2", as_bytes("x")));

@@ -129,6 +129,9 @@ class SimulatedNetwork {
     push(found->second, found->second.ends[0] == from ? 1 : 0, {});
   }
 
+  // Connections that anybody ever opened.
+  std::uint64_t opened() const { return last_id_; }
+
   std::uint64_t now_ns = 1'000 * mesh::kSecond_ns;
 
  private:
