@@ -57,6 +57,9 @@ class Gateway {
   // Journals the clean stop. Programs, pins and backstop stay: forwarding goes on.
   Result<> stop();
 
+  // Told of each event, own ones too, once it is durable and counts.
+  void on_event(ledger::Replica::Durable told) { base_->lineage.replica.on_durable(std::move(told)); }
+
   // How it stands with the source of snapshots; part of health and metrics.
   void note_source(const SourceStatus& status) { source_ = status; }
   const SourceStatus& source() const { return source_; }

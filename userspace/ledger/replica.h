@@ -71,7 +71,7 @@ class Replica {
   void started(Journal& journal, Stream& stream);
   // From now on events of others are taken: of those authors whose key `authors` accepts.
   void take_from_others(Authors authors, Post post);
-  void on_durable(Durable told) { durable_ = std::move(told); }
+  void on_durable(Durable told) { durable_.push_back(std::move(told)); }
 
   // An event from elsewhere. At a new fork the proof is journaled at once, in the own stream; a new one is
   // opened first when it is the own stream that is forked, or that somebody knows more of than this journal.
@@ -88,6 +88,8 @@ class Replica {
   Result<std::optional<std::string>> read(const Id128& stream, Seq seq);
   void raise_lamport(Lamport lamport) { fold_.raise_lamport(lamport); }
   std::uint64_t in_flight() const { return in_flight_; }
+  // Events of this stream are being journaled: some may be durable and not count yet.
+  bool lands(const Id128& stream) const { return tips_.find(stream) != tips_.end(); }
   // Why the own stream was given up since the start, for a new one: neither spend nor claim. "" usually.
   const std::string& own_lost() const { return own_lost_; }
 
@@ -118,7 +120,7 @@ class Replica {
   std::optional<StoredEvents> stored_;
   Authors authors_;
   Post post_;
-  Durable durable_;
+  std::vector<Durable> durable_;
   std::uint64_t in_flight_ = 0;
   bool failed_ = false;
   std::string own_lost_;
