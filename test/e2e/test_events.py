@@ -109,7 +109,7 @@ def test_pages_of_random_sizes_give_each_event_once_while_the_agent_writes(fresh
     seen += more
     assert ids(seen) == written(gw)
     assert [int(event["lseq"]) for event in seen] == sorted({int(event["lseq"]) for event in seen})
-    assert all(event["author"] == gw.id and event["counts"] for event in seen)
+    assert {(event["author"], event["standing"], event["counts"]) for event in seen} == {(gw.id, "counts", True)}
     assert page(gw, "--cursor", cursor)[0] == []
     # The cursor of each event is as good as a page's.
     for at in dice.sample(range(len(seen)), 5):

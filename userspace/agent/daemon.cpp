@@ -127,7 +127,7 @@ void Daemon::watch() {
 }
 
 void Daemon::watch_events() {
-  gateway_->on_event([this](const ledger::VerifiedEvent&, Lseq) {
+  gateway_->on_event([this] {
     if (!std::exchange(events_told_, false)) return;
     asio::post(io_, [this] {
       events_told_ = true;

@@ -177,8 +177,8 @@ void Replica::count(const VerifiedEvent& event, Lseq lseq) {
     for (const auto& [id, state] : fold_.streams())
       if (state.fork) index_.cut(id, state.fork->at);
   }
-  for (const Durable& told : durable_)
-    told(event, lseq);
+  if (durable_) durable_(event, lseq);
+  if (changed_) changed_();
 }
 
 Offer Replica::prove(const VerifiedEvent& other) {

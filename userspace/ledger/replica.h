@@ -71,7 +71,9 @@ class Replica {
   void started(Journal& journal, Stream& stream);
   // From now on events of others are taken: of those authors whose key `authors` accepts.
   void take_from_others(Authors authors, Post post);
-  void on_durable(Durable told) { durable_.push_back(std::move(told)); }
+  void on_durable(Durable told) { durable_ = std::move(told); }
+  // The same for readers of pages, who look themselves what it was.
+  void on_change(std::function<void()> told) { changed_ = std::move(told); }
 
   // An event from elsewhere. At a new fork the proof is journaled at once, in the own stream; a new one is
   // opened first when it is the own stream that is forked, or that somebody knows more of than this journal.
@@ -120,7 +122,8 @@ class Replica {
   std::optional<StoredEvents> stored_;
   Authors authors_;
   Post post_;
-  std::vector<Durable> durable_;
+  Durable durable_;
+  std::function<void()> changed_;
   std::uint64_t in_flight_ = 0;
   bool failed_ = false;
   std::string own_lost_;
