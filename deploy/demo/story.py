@@ -210,7 +210,7 @@ class Story:
         cursor = text.split()[-1]
         first, rest = self._events("--limit", 4), self._events("--cursor", cursor)
         lseqs = [int(event["lseq"]) for event in first + rest]
-        adopted = [event["body"]["serial"] for event in first + rest if event["kind"] == "AuthorityAdopted"]
+        adopted = [int(event["body"]["serial"]) for event in first + rest if event["kind"] == "AuthorityAdopted"]
         serial = self.gw.status()["snapshot"]["serial"]
         say.claim("every event once, over the kill too", lseqs == sorted(set(lseqs)) and adopted[-1] == serial,
                   f"{len(first)} and {len(rest)} events, serials {', '.join(map(str, adopted))} adopted")
