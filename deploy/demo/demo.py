@@ -25,7 +25,7 @@ LOOK_AROUND = """
 The mesh stays up as lab {id}. Look around:
 
   alias p='{root}/build/postern --config {config}'
-  p status; p peers; p links; p owners; p drops
+  p status; p peers; p links; p events; p owners; p drops
   nsenter --net=/run/netns/pt-{id}-host-b ping {a}
   nsenter --net=/run/netns/pt-{id}-host-a iperf3 -s -D -B {a}
   nsenter --net=/run/netns/pt-{id}-host-b iperf3 -c {a}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the demo shows, chapter by chapter. Each does something real to the lab and says what was seen of it."""
 
+import json
 import time
 
 from lab import packets, until
@@ -26,6 +27,7 @@ class Story:
         self.revoke()
         self.reject_snapshots()
         self.outlive()
+        self.look_back()
         self.measure()
 
     # ---- chapters
@@ -194,6 +196,29 @@ class Story:
                   not adoption["changed"] and not adoption["tables_written"],
                   f"{len(adoption['tables_written'])} tables written")
 
+    def look_back(self):
+        say = self.say
+        say.chapter("Who is linked, and what happened")
+        say.command("postern links")
+        links = self.gw.ask("links")
+        say.quote(self.gw.cli("links").stdout)
+        say.claim("links between gateways are on", links["on"],
+                  f"{len(links['links'])} other gateways in this snapshot, half-open {links['half_open']}")
+        say.command("postern events --limit 4         # and behind its cursor the rest")
+        text = self.gw.cli("events", "--limit", 4).stdout
+        say.quote(text)
+        cursor = text.split()[-1]
+        first, rest = self._events("--limit", 4), self._events("--cursor", cursor)
+        lseqs = [int(event["lseq"]) for event in first + rest]
+        adopted = [int(event["body"]["serial"]) for event in first + rest if event["kind"] == "AuthorityAdopted"]
+        serial = self.gw.status()["snapshot"]["serial"]
+        say.claim("every event once, over the kill too", lseqs == sorted(set(lseqs)) and adopted[-1] == serial,
+                  f"{len(first)} and {len(rest)} events, serials {', '.join(map(str, adopted))} adopted")
+        say.command(f"postern events --cursor {'7' * 32}{cursor[32:]}")
+        done = self.gw.cli("events", "--cursor", "7" * 32 + cursor[32:], check=False)
+        say.quote(done.stderr)
+        say.claim("another journal's cursor is no beginning", done.returncode == 9, f"exit {done.returncode}")
+
     def measure(self):
         say = self.say
         say.chapter("The metrics tell all this")
@@ -210,6 +235,10 @@ class Story:
         say.claim("/healthz", code == 200, code)
 
     # ---- what the chapters share
+
+    def _events(self, *args):
+        lines = map(json.loads, self.gw.cli("--json", "events", *args).stdout.splitlines())
+        return [line for line in lines if line["schema"] == "postern/event/v1"]
 
     def _ready(self):
         status = self.gw.status()

@@ -6,6 +6,7 @@
 #include "agent/authority_report.h"
 #include "agent/doctor_report.h"
 #include "agent/errors.h"
+#include "agent/events_report.h"
 #include "agent/journal_report.h"
 #include "agent/links_report.h"
 #include "agent/mtu_report.h"
@@ -66,7 +67,7 @@ bool needs_administrator(const wire::ControlRequest& request) {
 }
 
 bool streams(std::string_view command) {
-  return command == "watch";
+  return command == "watch" || command == "events-follow";
 }
 
 Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std::string_view body,
@@ -76,6 +77,7 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
   if (command == "apply") return apply(request.arguments, body);
   if (command == "mtu") return mtu_report(*gateway_, request.arguments);
   if (command == "watch") return watchers_.add(request.arguments, outlet);
+  if (command == "events") return events(request.arguments);
   if (command == "explain") return explainer_.explain(request.arguments, body);
   if (command == "journal-page")
     return journal_page(*gateway_->foundation().lineage.journal, request.arguments);
@@ -102,12 +104,16 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
       {"timestamp", [](ControlCommands& self, std::string_view sent) { return self.timestamp(sent); }},
       {"reload", [](ControlCommands& self, std::string_view) { return self.reload(); }},
   };
+  if (command == "events-follow") {
+    if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
+    return event_followers_.add(outlet);
+  }
   for (const auto& [name, act] : kPlain) {
     if (name != command) continue;
     if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
     return act(*this, body);
   }
-  std::string known = "apply, explain, journal-page, mtu, owners, watch";
+  std::string known = "apply, events, events-follow, explain, journal-page, mtu, owners, watch";
   for (const Plain& plain : kPlain)
     known.append(", ").append(plain.first);
   return fail(errc::control_unknown_command, "this agent (version " POSTERN_VERSION ") knows no command \"" +
@@ -192,6 +198,14 @@ Result<wire::Json> ControlCommands::rules() const {
     rules.push(i < counts->size() ? counted(std::move(rule), (*counts)[i]) : std::move(rule));
   }
   return Json::object({{"schema", "postern/rules/v1"}, {"rules", std::move(rules)}});
+}
+
+Result<wire::Json> ControlCommands::events(const wire::Json& arguments) const {
+  static const NodeNames kNobody;
+  const Lineage& lineage = gateway_->foundation().lineage;
+  const std::optional<Served>& served = gateway_->adoption().served();
+  return events_page({lineage.journal.get(), &lineage.replica, served ? &served->node_names : &kNobody},
+                     arguments);
 }
 
 Result<wire::Json> ControlCommands::apply(const wire::Json& arguments, std::string_view body) {

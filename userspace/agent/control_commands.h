@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "agent/event_followers.h"
 #include "agent/explainer.h"
 #include "agent/gateway.h"
 #include "agent/watchers.h"
@@ -30,13 +31,15 @@ class ControlCommands {
       : gateway_(&gateway),
         started_monotonic_ns_(started_monotonic_ns),
         explainer_(gateway),
-        watchers_(gateway) {}
+        watchers_(gateway),
+        event_followers_(*gateway.foundation().lineage.journal) {}
 
   Result<wire::Json> run(const wire::ControlRequest& request, std::string_view body,
                          const std::shared_ptr<Outlet>& outlet);
   // Now and then: gives back what was kept for questions.
   void forget() { explainer_.forget(); }
   Watchers& watchers() { return watchers_; }
+  EventFollowers& event_followers() { return event_followers_; }
 
  private:
   Result<wire::Json> status();
@@ -52,11 +55,13 @@ class ControlCommands {
   Result<wire::Json> applied(const dataplane::SwapReport& swap) const;
   Result<wire::Json> rules() const;
   Result<wire::Json> reload();
+  Result<wire::Json> events(const wire::Json& arguments) const;
 
   Gateway* gateway_;
   std::uint64_t started_monotonic_ns_;
   Explainer explainer_;
   Watchers watchers_;
+  EventFollowers event_followers_;
 };
 
 }  // namespace postern::agent

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <csignal>
+#include <utility>
 
 #include "agent/errors.h"
 #include "agent/status_report.h"
@@ -109,6 +110,7 @@ void Daemon::watch() {
   follow_members();
   each_second_.emplace(io_, kSecond, [this] {
     commands_.watchers().tick();
+    commands_.event_followers().tell();
     note_links();
     gateway_->tick();
     follow_members();
@@ -116,11 +118,22 @@ void Daemon::watch() {
   });
   each_check_.emplace(io_, kCheck, [this] { gateway_->check(); });
   follow_source();
+  watch_events();
   each_neighbour_round_.emplace(io_, kNeighbourRound, [this] {
     commands_.forget();
     start_neighbour_round();
   });
   wait_for_signal();
+}
+
+void Daemon::watch_events() {
+  gateway_->on_event([this] {
+    if (!std::exchange(events_told_, false)) return;
+    asio::post(io_, [this] {
+      events_told_ = true;
+      commands_.event_followers().tell();
+    });
+  });
 }
 
 // A bounded part at a time: under a flood of samples the loop still does everything else.

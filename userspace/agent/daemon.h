@@ -47,6 +47,8 @@ class Daemon {
   // Who may link is what is served now.
   void follow_members();
   void note_links();
+  // Tells those who follow events, once for all that become durable meanwhile.
+  void watch_events();
   void wait_for_signal();
   void publish();
   void start_neighbour_round();
@@ -61,6 +63,7 @@ class Daemon {
   ControlCommands commands_;
   observe::Publication publication_;
   asio::signal_set signals_;
+  bool events_told_ = true;  // of all that is durable, or nobody knows of more
   std::unique_ptr<dataplane::EventRing> ring_;
   std::optional<WatchedFd> link_watch_;
   std::unique_ptr<dataplane::SampleRing> samples_;

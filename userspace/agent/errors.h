@@ -21,6 +21,9 @@ inline constexpr ErrorCode control_denied{"control.denied"};
 inline constexpr ErrorCode control_unknown_command{"control.unknown_command", ErrorKind::usage};
 inline constexpr ErrorCode control_bad_argument{"control.bad_argument", ErrorKind::usage};
 inline constexpr ErrorCode too_many_watchers{"watch.too_many", ErrorKind::capacity};
+inline constexpr ErrorCode events_unknown_journal{"events.unknown_journal", ErrorKind::reset};
+inline constexpr ErrorCode events_history_changed{"events.history_changed", ErrorKind::reset};
+inline constexpr ErrorCode too_many_followers{"events.too_many", ErrorKind::capacity};
 inline constexpr ErrorCode control_answer_too_large{"control.answer_too_large", ErrorKind::capacity};
 
 }  // namespace postern::agent::errc

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -56,6 +57,9 @@ class Gateway {
   void check();
   // Journals the clean stop. Programs, pins and backstop stay: forwarding goes on.
   Result<> stop();
+
+  // Told when an event, an own one too, is durable and counts.
+  void on_event(std::function<void()> told) { base_->lineage.replica.on_change(std::move(told)); }
 
   // How it stands with the source of snapshots; part of health and metrics.
   void note_source(const SourceStatus& status) { source_ = status; }

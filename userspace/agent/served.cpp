@@ -58,6 +58,10 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled&& com
   served.tables = sizes(compiled.tables);
   served.remotes = active_remotes(compiled.tables);
   served.members = mesh::Members(snapshot);
+  for (const authority::Tombstone& tombstone : snapshot.tombstones)
+    served.node_names.emplace(tombstone.key, tombstone.id);
+  for (const authority::Gateway& gateway : snapshot.gateways)
+    served.node_names.insert_or_assign(gateway.key, gateway.id);
   served.legend = std::move(compiled.legend);
   served.judged_at = judged_at;
   served.host_routes = std::move(compiled.host_routes);

@@ -36,6 +36,7 @@ struct Served {
   std::map<std::string, std::vector<dataplane::HostRoute>> host_routes;  // by segment
   std::vector<IpAddress> remotes;                                        // tunnel addresses of active peers
   mesh::Members members;                                                 // gateways that may link
+  std::map<wire::PublicKey, std::string> node_names;                     // removed gateways too
   UtcSeconds judged_at;  // the time by which validity was judged
   std::optional<UtcSeconds> changes_at;
 };

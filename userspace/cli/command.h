@@ -54,6 +54,7 @@ void add_peers(CLI::App& app, Command& chosen);
 void add_links(CLI::App& app, Command& chosen);
 void add_owners(CLI::App& app, Command& chosen);
 void add_drops(CLI::App& app, Command& chosen);
+void add_events(CLI::App& app, Command& chosen);
 void add_explain(CLI::App& app, Command& chosen);
 void add_monitor(CLI::App& app, Command& chosen);
 void add_capture(CLI::App& app, Command& chosen);

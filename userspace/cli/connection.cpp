@@ -109,11 +109,11 @@ Result<wire::ControlAnswer> Connection::follow(const wire::ControlRequest& reque
       if (left.count() <= 0) return answer;
       wait_ms = static_cast<int>(std::min<std::chrono::milliseconds::rep>(left.count(), kLongestWait_ms));
     }
-    pollfd polls[] = {{fd_.get(), POLLIN, 0}, {following.wake_fd, POLLIN, 0}};
+    pollfd polls[] = {{fd_.get(), POLLIN, 0}, {following.wake_fd, POLLIN, 0}, {following.output_fd, 0, 0}};
     const int ready = ::poll(polls, std::size(polls), wait_ms);
     if (ready < 0 && errno != EINTR) return unreachable(socket_, errno);
     if (ready <= 0) continue;
-    if (polls[1].revents != 0) return answer;
+    if (polls[1].revents != 0 || polls[2].revents != 0) return answer;
     const ssize_t got = ::recv(fd_.get(), piece.data(), piece.size(), 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0)

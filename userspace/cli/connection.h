@@ -26,11 +26,12 @@ class Connection {
   Result<wire::ControlAnswer> ask(const wire::ControlRequest& request, std::string_view body) &&;
 
   // The same for a command that streams: then hands each line behind a good answer to `take`, until that says
-  // false, `wake_fd` is readable, `deadline` has passed (errc::ended never) or the agent hangs up
-  // (errc::ended).
+  // false, `wake_fd` is readable, nobody reads `output_fd` any more, `deadline` has passed (errc::ended
+  // never) or the agent hangs up (errc::ended).
   struct Following {
     std::function<bool(std::string_view line)> take;
     int wake_fd = -1;
+    int output_fd = -1;
     TimePoint deadline = TimePoint::max();
   };
   Result<wire::ControlAnswer> follow(const wire::ControlRequest& request, const Following& following) &&;

@@ -2,9 +2,7 @@
 // postern journal show: events as their nodes signed them, page by page. From the agent where one runs, which
 // shows what is durable and nothing else; otherwise from the files.
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <memory>
-#include <optional>
 
 #include "cli/connection.h"
 #include "cli/errors.h"
@@ -12,8 +10,9 @@
 #include "cli/journal_place.h"
 #include "cli/reply.h"
 #include "cli/table.h"
+#include "cli/wording.h"
 #include "core/utc.h"
-#include "ledger/errors.h"
+#include "ledger/cursor_text.h"
 #include "ledger/event.h"
 #include "ledger/scan.h"
 
@@ -24,7 +23,6 @@ using wire::Json;
 
 constexpr std::int64_t kMaxEvents = 10'000;
 constexpr std::size_t kShortStream = 8;
-constexpr std::size_t kBodyColumns = 100;
 
 struct Question {
   std::uint64_t from = 1;
@@ -45,29 +43,11 @@ struct ShownPage {
   std::string source;  // "agent" or "files"
 };
 
-// "JOURNAL:NEXT:HASH", as the page before it gave it.
-std::string cursor_text(const ledger::Cursor& cursor) {
-  return to_hex(cursor.journal) + ":" + std::to_string(cursor.next.value) + ":" + to_hex(cursor.hash);
-}
-
-std::optional<ledger::Cursor> parse_cursor(const std::string& text) {
-  const std::size_t first = text.find(':');
-  const std::size_t second = text.find(':', first + 1);
-  if (first == std::string::npos || second == std::string::npos) return std::nullopt;
-  const auto journal = array_from_hex<16>(text.substr(0, first));
-  const auto hash = array_from_hex<32>(text.substr(second + 1));
-  std::uint64_t next = 0;
-  const auto [end, error] = std::from_chars(text.data() + first + 1, text.data() + second, next);
-  if (!journal || !hash || error != std::errc{} || end != text.data() + second || next == 0)
-    return std::nullopt;
-  return ledger::Cursor{*journal, Lseq(next), *hash};
-}
-
 Result<ledger::Cursor> cursor_of(const Question& question) {
   if (question.cursor.empty()) return ledger::Cursor{{}, Lseq(question.from), {}};
-  const std::optional<ledger::Cursor> cursor = parse_cursor(question.cursor);
-  if (!cursor) return fail(errc::usage, "--cursor: expected one that an earlier page gave");
-  return *cursor;
+  Result<ledger::Cursor> cursor = ledger::parse_cursor(question.cursor);
+  if (!cursor) return pass_on(std::move(cursor), "--cursor");
+  return cursor;
 }
 
 // Whether the record before the cursor's is still the one that its reader had.
@@ -97,6 +77,7 @@ Result<ShownPage> read_files(const HeldJournal& held, const Question& question) 
   const auto limit = static_cast<std::size_t>(question.limit);
   const Result<ledger::Scan> scan =
       ledger::scan_journal(*held.directory, [&](const ledger::Record& record) -> Result<> {
+        if (record.lseq.next() == from) page.next.hash = record.hash;
         if (record.type != ledger::RecordType::event || record.lseq < from) return {};
         if (page.events.size() == limit) {
           page.at_end = false;
@@ -154,12 +135,6 @@ Json event_json(const ShownEvent& shown, const ledger::Event& event) {
                        {"stream", to_hex(event.stream)}});
 }
 
-std::string body_words(const ledger::Event& event) {
-  std::string text = wire::encode_canonical(event.body);
-  if (text.size() > kBodyColumns) text = text.substr(0, kBodyColumns) + "...";
-  return text;
-}
-
 // People get a table, programs a line an event and one about the page.
 Outcome answer(const ShownPage& page) {
   Table table(
@@ -174,11 +149,11 @@ Outcome answer(const ShownPage& page) {
     lines += with_schema(event_json(shown, *event), "journal-event") + "\n";
     table.add({std::to_string(shown.lseq.value), to_hex(event->stream).substr(0, kShortStream),
                std::to_string(event->seq.value), utc_text(UtcSeconds(event->at_ms / 1000)), event->kind,
-               body_words(*event)});
+               body_words(event->body)});
   }
   const std::string next = std::to_string(page.next.next.value);
   Json about = Json::object({{"at_end", page.at_end},
-                             {"cursor", cursor_text(page.next)},
+                             {"cursor", ledger::cursor_text(page.next)},
                              {"next", next},
                              {"reset", page.reset},
                              {"source", json_text(page.source)}});

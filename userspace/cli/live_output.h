@@ -3,6 +3,7 @@
 // SIGINT, SIGTERM, and a reader that is gone.
 #pragma once
 
+#include <chrono>
 #include <string_view>
 
 #include "core/result.h"
@@ -17,6 +18,10 @@ class LiveOutput {
 
   // Readable once a signal asked for the end.
   int stop_fd() const { return stop_.get(); }
+  bool stop_asked() const;
+  // Waits. False when it was cut short: a signal asked for the end, or nobody reads any more.
+  bool pause(std::chrono::milliseconds span) const;
+  static int fd();  // what is written to
   // At once, unbuffered. False when nobody reads any more, or it cannot be written.
   bool write(std::string_view bytes);
   int problem() const { return problem_; }  // why not; 0: nobody reads, which is nobody's fault

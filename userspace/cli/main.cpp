@@ -19,7 +19,8 @@ namespace {
 constexpr const char* kFooter =
     "\nExit codes: 0 ok, 1 failure, 2 usage, 3 agent unreachable, 4 invalid config or policy, 5 signature, "
     "rollback\n"
-    "or expiry, 6 ownership conflict, 7 changes found by diff, 8 does not fit.\n"
+    "or expiry, 6 ownership conflict, 7 changes found by diff, 8 does not fit, 9 a cursor "
+    "that leads nowhere.\n"
     "`postern COMMAND --help` tells more. Looking needs group postern, changing needs root or group "
     "postern-admin.\n";
 constexpr const char* kCommandFooter =
@@ -83,6 +84,7 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_peers(app, chosen);
   add_links(app, chosen);
   add_owners(app, chosen);
+  add_events(app, chosen);
   add_drops(app, chosen);
   add_explain(app, chosen);
   add_monitor(app, chosen);

@@ -11,6 +11,7 @@ namespace {
 constexpr std::int64_t kMinute = 60;
 constexpr std::int64_t kHour = 60 * kMinute;
 constexpr std::int64_t kDay = 24 * kHour;
+constexpr std::size_t kBodyColumns = 100;
 constexpr std::int64_t kLongestSpan = 36'500 * kDay;
 
 struct Unit {
@@ -33,6 +34,16 @@ std::string size_words(std::uint64_t bytes) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.1f %s", size, kNames[unit]);
   return text.data();
+}
+
+std::string body_words(const wire::Json& body) {
+  std::string text = wire::encode_canonical(body);
+  if (text.size() <= kBodyColumns) return text;
+  std::size_t end = kBodyColumns;
+  // Not in the middle of a character.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U)
+    --end;
+  return text.substr(0, end) + "...";
 }
 
 std::string span_words(std::int64_t seconds) {

@@ -20,6 +20,7 @@ enum class ErrorKind {
   conflict,     // 6: ownership conflict
   changes,      // 7: `diff` found changes
   capacity,     // 8: does not fit
+  reset,        // 9: a cursor leads nowhere: what was read with it counts for nothing
 };
 
 constexpr int exit_code(ErrorKind kind) {

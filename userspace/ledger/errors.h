@@ -31,6 +31,7 @@ inline constexpr ErrorCode gap_open{"journal.gap_open"};
 inline constexpr ErrorCode nothing_to_repair{"journal.nothing_to_repair"};
 inline constexpr ErrorCode nothing_to_settle{"journal.nothing_to_settle"};
 inline constexpr ErrorCode wrong_loss{"journal.wrong_loss", ErrorKind::usage};
+inline constexpr ErrorCode cursor_invalid{"journal.cursor_invalid", ErrorKind::usage};
 inline constexpr ErrorCode event_invalid{"event.invalid", ErrorKind::authority};
 inline constexpr ErrorCode event_signature{"event.signature", ErrorKind::authority};
 

@@ -88,6 +88,8 @@ class PageBuilder {
       if (diverged_) return std::optional<Page>();
     }
     page_.at_end = !full_ && page_.next.next == source_.durable.next();
+    // Of a number alone nothing may have been read; what is given out is compared next time all the same.
+    if (page_.at_end) page_.next.hash = source_.durable_hash;
     return std::optional<Page>(std::move(page_));
   }
 

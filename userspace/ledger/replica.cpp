@@ -178,6 +178,7 @@ void Replica::count(const VerifiedEvent& event, Lseq lseq) {
       if (state.fork) index_.cut(id, state.fork->at);
   }
   if (durable_) durable_(event, lseq);
+  if (changed_) changed_();
 }
 
 Offer Replica::prove(const VerifiedEvent& other) {

@@ -72,6 +72,8 @@ class Replica {
   // From now on events of others are taken: of those authors whose key `authors` accepts.
   void take_from_others(Authors authors, Post post);
   void on_durable(Durable told) { durable_ = std::move(told); }
+  // The same for readers of pages, who look themselves what it was.
+  void on_change(std::function<void()> told) { changed_ = std::move(told); }
 
   // An event from elsewhere. At a new fork the proof is journaled at once, in the own stream; a new one is
   // opened first when it is the own stream that is forked, or that somebody knows more of than this journal.
@@ -88,6 +90,8 @@ class Replica {
   Result<std::optional<std::string>> read(const Id128& stream, Seq seq);
   void raise_lamport(Lamport lamport) { fold_.raise_lamport(lamport); }
   std::uint64_t in_flight() const { return in_flight_; }
+  // Events of this stream are being journaled: some may be durable and not count yet.
+  bool lands(const Id128& stream) const { return tips_.find(stream) != tips_.end(); }
   // Why the own stream was given up since the start, for a new one: neither spend nor claim. "" usually.
   const std::string& own_lost() const { return own_lost_; }
 
@@ -119,6 +123,7 @@ class Replica {
   Authors authors_;
   Post post_;
   Durable durable_;
+  std::function<void()> changed_;
   std::uint64_t in_flight_ = 0;
   bool failed_ = false;
   std::string own_lost_;
