@@ -16,7 +16,7 @@
 #include "reasons.h"
 
 /* Part of every pin's name: raise it with any change of layout below. */
-#define PT_ABI_VERSION 3
+#define PT_ABI_VERSION 4
 
 #define PT_SLOTS 2 /* generations that tables exist for at once: the active one and the idle one */
 
@@ -77,14 +77,19 @@ struct pt_gateway {
   __u16 guarded_be[PT_MAX_GUARDED_PORTS]; /* UDP ports that only admitted peers reach */
 };
 
-/* ports: an interface that a program is attached to, as this generation sees it. */
+/* ports: where frames arrive, as this generation sees it. A VLAN's device has two rows: frames come under
+ * {carrier, VLAN}, and routes name {device, 0}. */
 struct pt_port_key {
   __u32 ifindex;
   __u16 vlan;
   __u16 pad;
 };
 #define PT_PORT_HOST 1 /* the host's own stack sends by it (SPEC 1.15) */
-enum pt_role { PT_ROLE_UNDERLAY = 1, PT_ROLE_LOCAL = 2 };
+enum pt_role {
+  PT_ROLE_UNDERLAY = 1,
+  PT_ROLE_LOCAL = 2,
+  PT_ROLE_CARRIER = 3, /* its VLANs are ports, and it is none itself */
+};
 struct pt_port {
   __u32 vni;  /* segment of a local port; PT_VNI_ANY on the underlay */
   __u16 slot; /* index of its counters, below PT_MAX_PORTS; stable while the interface is configured */
@@ -92,6 +97,10 @@ struct pt_port {
   __u8 flags;
   __u16 mtu; /* of the interface; 0: not known */
   __u8 mac[6];
+  __u32 device;  /* ifindex that the kernel's routes know it by */
+  __u32 carrier; /* ifindex that frames leave by: the device's own, or of the one below a VLAN's */
+  __u16 vlan;    /* whose tag frames have there; 0: none */
+  __u8 pad[2];
 };
 
 /* segments: VNI -> what the generation says of a segment. */
@@ -353,7 +362,7 @@ struct pt_event {
 PT_ASSERT(PT_MAX_SEGMENTS % 64 == 0, "segments fill whole words");
 PT_ASSERT(sizeof(struct pt_gateway) == 112, "pt_gateway");
 PT_ASSERT(sizeof(struct pt_port_key) == 8, "pt_port_key");
-PT_ASSERT(sizeof(struct pt_port) == 16, "pt_port");
+PT_ASSERT(sizeof(struct pt_port) == 28, "pt_port");
 PT_ASSERT(sizeof(struct pt_path_mtu) == 8, "pt_path_mtu");
 PT_ASSERT(sizeof(struct pt_segment) == 56, "pt_segment");
 PT_ASSERT(sizeof(struct pt_peer) == 40, "pt_peer");

@@ -31,8 +31,9 @@ PT_STAGE int pt_answer(struct pt_packet* packet, int end) {
   end = pt_unknown(end);
   if (end != PT_ANSWER) return end;
   const int verdict = packet->refused ? PT_VERDICT_REFUSED : PT_VERDICT_REPLIED;
-  const int sent = packet->sender ? pt_answer_peer(packet, verdict)
-                                  : pt_leave_by(egress_local, packet->ctx->ingress_ifindex, verdict);
+  packet->leaving_tag = packet->arrived_tag;
+  const int sent =
+      packet->sender ? pt_answer_peer(packet, verdict) : pt_leave_by(egress_local, packet->carrier, verdict);
   if (!packet->refused) return sent;
   if (sent != verdict) return -(int)packet->refused;
   pt_note(PT_INCIDENT_ICMP_SENT);

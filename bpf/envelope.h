@@ -104,7 +104,8 @@ PT_STAGE int pt_tunnel_route(struct pt_packet* packet, __u32 id, const struct pt
   packet->by_host = pt_unknown(by_host);
   if (found == -PT_DROP_TOO_BIG || total > mtu) return -PT_DROP_TOO_BIG;
   pt_at(ROUTE);
-  return pt_egress(packet, fib->ifindex, PT_ROLE_UNDERLAY, PT_VNI_ANY);
+  const struct pt_port* port;
+  return pt_egress(packet, fib->ifindex, PT_ROLE_UNDERLAY, PT_VNI_ANY, &port);
 }
 
 PT_STAGE void pt_write_udp(struct pt_udp* udp, struct pt_vxlan* vxlan, const struct pt_envelope* from) {

@@ -23,6 +23,7 @@
 #include "transport.h"
 #include "tunnel.h"
 #include "underlay_error.h"
+#include "vlan.h"
 
 PT_STAGE struct pt_packet pt_begin(struct xdp_md* ctx) {
   const __u32 zero = 0;
@@ -32,6 +33,7 @@ PT_STAGE struct pt_packet pt_begin(struct xdp_md* ctx) {
       .generation = pt_generation_read(),
       .length = pt_length(ctx),
       .port_slot = PT_PORT_SLOT_UNKNOWN,
+      .device = ctx->ingress_ifindex,
   };
   pt_watch_begin(&packet);
   return packet;
@@ -47,14 +49,19 @@ PT_FUNCTION int pt_is_for_port(struct xdp_md* ctx, const struct pt_port* port) {
  * and counted under PT_PORT_SLOT_UNKNOWN. */
 PT_STAGE int pt_arrive(struct pt_packet* packet, __u8 role) {
   const __u32 slot = packet->generation.slot;
-  const struct pt_port_key key = {.ifindex = packet->ctx->ingress_ifindex};
+  const struct pt_port_key key = {.ifindex = packet->ctx->ingress_ifindex,
+                                  .vlan = packet->arrived_tag & PT_VLAN_ID};
   void* known = pt_inner(ports, slot);
   if (!known) return -PT_DROP_TABLE_MISSING;
   const struct pt_port* port = bpf_map_lookup_elem(known, &key);
-  if (!port || port->role != role) return -PT_DROP_PORT_UNKNOWN;
+  if (!port) return key.vlan ? -PT_DROP_VLAN_TAG : -PT_DROP_PORT_UNKNOWN;
+  if (port->role == PT_ROLE_CARRIER) return -PT_DROP_VLAN_MISSING;
+  if (port->role != role) return -PT_DROP_PORT_UNKNOWN;
   packet->port_slot = port->slot;
   packet->vni = port->vni;
   packet->port_mtu = port->mtu;
+  packet->device = port->device;
+  packet->carrier = port->carrier;
   packet->for_port = pt_is_for_port(packet->ctx, port);
   packet->from_host = port->flags & PT_PORT_HOST;
   return PT_GO_ON;
@@ -171,6 +178,7 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
   const __u32 slot = packet->generation.slot;
   packet->inner = true;
   if (!packet->generation.number) return PT_VERDICT_PASS;
+  packet->arrived_tag = pt_take_tag_off(packet->ctx);
   PT_TRY(pt_arrive(packet, PT_ROLE_LOCAL));
   pt_at(PARSE);
   PT_TRY(pt_parse_link(packet->ctx, link));
@@ -209,13 +217,13 @@ PT_STAGE int pt_judge_local(struct pt_packet* packet) {
 SEC("xdp.frags")
 int pt_underlay(struct xdp_md* ctx) {
   struct pt_packet packet = pt_begin(ctx);
-  return pt_account(&packet, pt_answer(&packet, pt_judge_underlay(&packet)));
+  return pt_account(&packet, pt_retag(&packet, pt_answer(&packet, pt_judge_underlay(&packet))));
 }
 
 SEC("xdp.frags")
 int pt_local(struct xdp_md* ctx) {
   struct pt_packet packet = pt_begin(ctx);
-  return pt_account(&packet, pt_answer(&packet, pt_judge_local(&packet)));
+  return pt_account(&packet, pt_retag(&packet, pt_answer(&packet, pt_judge_local(&packet))));
 }
 
 char pt_license[] SEC("license") = "Dual BSD/GPL";

@@ -51,7 +51,8 @@ PT_STAGE int pt_hand_over(const struct pt_packet* packet, const struct pt_flow* 
     const int found = pt_route(packet, &packet->work->fib);
     if (found != PT_GO_ON && found != -PT_DROP_NEIGHBOUR_UNRESOLVED) return found;
   }
-  PT_TRY(pt_egress(packet, packet->work->fib.ifindex, PT_ROLE_LOCAL, packet->vni));
+  const struct pt_port* port;
+  PT_TRY(pt_egress(packet, packet->work->fib.ifindex, PT_ROLE_LOCAL, packet->vni, &port));
   return pt_hand(packet);
 }
 

@@ -105,6 +105,8 @@ struct pt_packet {
   __u32 length;     /* as it arrived */
   __u32 port_slot;  /* of its counters */
   __u32 port_mtu;   /* 0: not known */
+  __u32 device;     /* of the port, as routes know it */
+  __u32 carrier;    /* of the port, as frames leave by it */
   __u32 vni;        /* segment: of the local port, or of the tunnel */
   __u32 sender;     /* peer that it came from; 0: none was recognised */
   __u32 receiver;   /* peer that it goes to; 0: none */
@@ -121,6 +123,8 @@ struct pt_packet {
   bool inner;     /* work->flow is what is judged, not work->outer */
   __u8 outer_tos;
   __u8 answer_tos;
+  __u16 arrived_tag; /* that was taken off; 0: none */
+  __u16 leaving_tag; /* that is to be put on */
   __u32 fence_resource;
   __u64 fence_epoch;
   __u64 watched_ns; /* until when somebody does; 0: nobody */

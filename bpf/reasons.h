@@ -70,7 +70,8 @@
   X(45, FLOW_BUSY, "flow_busy", "the flow's place in the table was being changed by others")               \
   X(46, RATE_EXCEEDED, "rate_exceeded", "more than the peer's signed rate")                                \
   X(47, GUARDED, "guarded", "to a guarded port, from a stranger or in a form that could hide one")         \
-  X(48, NO_BACKEND, "no_backend", "the service has no backend for this protocol and port")
+  X(48, NO_BACKEND, "no_backend", "the service has no backend for this protocol and port")                 \
+  X(49, VLAN_MISSING, "vlan_missing", "no VLAN tag, on an interface of which only VLANs are configured")
 
 enum pt_verdict {
 #define PT_X(number, name, label, help) PT_VERDICT_##name = number,

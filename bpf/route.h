@@ -53,7 +53,7 @@ PT_STAGE void pt_tell_route(const struct bpf_fib_lookup* fib, long found) {
 /* On success `fib` holds the way out: ifindex, smac, dmac, and in tot_len its MTU. That is there with TOO_BIG
  * as well. */
 PT_STAGE int pt_route(const struct pt_packet* packet, struct bpf_fib_lookup* fib) {
-  fib->ifindex = packet->ctx->ingress_ifindex;
+  fib->ifindex = packet->device;
   pt_at(ROUTE);
   const long found = bpf_fib_lookup(packet->ctx, fib, sizeof(*fib), 0);
   pt_tell_route(fib, found);
@@ -71,13 +71,15 @@ PT_STAGE int pt_route(const struct pt_packet* packet, struct bpf_fib_lookup* fib
 }
 
 /* May traffic of this role and segment leave there? */
-PT_STAGE int pt_egress(const struct pt_packet* packet, __u32 ifindex, __u8 role, __u32 vni) {
+PT_STAGE int pt_egress(const struct pt_packet* packet, __u32 ifindex, __u8 role, __u32 vni,
+                       const struct pt_port** port) {
   const __u32 slot = packet->generation.slot;
   const struct pt_port_key key = {.ifindex = ifindex};
   void* known = pt_inner(ports, slot);
   if (!known) return -PT_DROP_TABLE_MISSING;
-  const struct pt_port* port = bpf_map_lookup_elem(known, &key);
-  return port && port->role == role && port->vni == vni ? PT_GO_ON : -PT_DROP_EGRESS_NOT_ALLOWED;
+  *port = bpf_map_lookup_elem(known, &key);
+  if (!*port || (*port)->role != role || (*port)->vni != vni) return -PT_DROP_EGRESS_NOT_ALLOWED;
+  return PT_GO_ON;
 }
 
 /* The question to the routing table about a packet as it is. */

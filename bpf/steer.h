@@ -27,7 +27,7 @@ PT_STAGE bool pt_is_for_host(const struct pt_packet* packet, const struct pt_flo
   struct bpf_fib_lookup* fib = pt_clean(packet->work->fib);
   pt_fib_of_flow(flow, fib);
   fib->tot_len = 0;
-  fib->ifindex = packet->ctx->ingress_ifindex;
+  fib->ifindex = packet->device;
   return bpf_fib_lookup(packet->ctx, fib, sizeof(*fib), 0) == BPF_FIB_LKUP_RET_NOT_FWDED;
 }
 
@@ -35,6 +35,7 @@ PT_STAGE bool pt_is_for_host(const struct pt_packet* packet, const struct pt_flo
 PT_STAGE int pt_deliver(struct pt_packet* packet, const struct pt_flow* flow, const struct pt_address* next,
                         int verdict) {
   struct bpf_fib_lookup* fib = pt_clean(packet->work->fib);
+  const struct pt_port* port;
   if (!pt_hop_left(flow)) return -PT_DROP_TTL_EXCEEDED;
   pt_fib_of_flow(flow, fib);
   if (flow->family == PT_FAMILY_IPV4) {
@@ -45,13 +46,14 @@ PT_STAGE int pt_deliver(struct pt_packet* packet, const struct pt_flow* flow, co
   const int found = pt_route(packet, fib);
   packet->mtu = fib->tot_len;
   PT_TRY(found);
-  PT_TRY(pt_egress(packet, fib->ifindex, PT_ROLE_LOCAL, packet->vni));
+  PT_TRY(pt_egress(packet, fib->ifindex, PT_ROLE_LOCAL, packet->vni, &port));
   if (packet->sender) pt_fit_segments(packet, flow, packet->tunnel_mtu);
   PT_TRY(pt_take_hop(packet->ctx, flow->family));
   struct pt_ethernet* ethernet = PT_HEADER(packet->ctx, 0, struct pt_ethernet);
   if (!ethernet) return -PT_DROP_NOT_LINEAR;
   pt_write_ethernet(ethernet, fib);
-  return pt_leave_by(egress_local, fib->ifindex, verdict);
+  packet->leaving_tag = port->vlan;
+  return pt_leave_by(egress_local, port->carrier, verdict);
 }
 
 /* May this packet go to this peer? */

@@ -147,7 +147,7 @@ PT_STAGE void pt_watch_end(const struct pt_packet* packet, int end) {
   work->exit.receiver = packet->receiver;
   work->exit.refused = packet->refused;
   work->exit.end = end;
-  work->exit.ifindex = packet->ctx->ingress_ifindex;
+  work->exit.ifindex = packet->device;
   work->exit.inner = packet->inner;
 #if PT_DRY
   pt_fill_sample(work, &pt_trace.sample);

@@ -8,7 +8,10 @@
 #include <fstream>
 #include <thread>
 
+#include "dataplane/link_fitness.h"
 #include "dataplane/netdev.h"
+#include "dataplane/nic_settings.h"
+#include "dataplane/xdp_features.h"
 #include "support/fresh_netns.h"
 
 namespace postern::dataplane {
@@ -90,19 +93,74 @@ TEST_CASE("an interface that is not there is refused with those that are") {
   }
 }
 
-TEST_CASE("kinds that cannot take redirected frames are refused with what to do instead") {
+TEST_CASE("what real interfaces are and belong to decides whether they can serve") {
   const FreshNetns netns;
   netns.add_veth("up0", "far0");
-  netns.run("ip link add bad0 link up0 type macvlan");
-  netns.run("ip tuntap add mode tun name bad1");
-  netns.run("ip link add bad2 type vxlan id 5 dstport 4789");
+  netns.add_veth("in0", "far1");
+  netns.run("ip link add mac0 link up0 type macvlan");
+  netns.run("ip tuntap add mode tun name tun0");
+  netns.run("ip tuntap add mode tap name tap0");
+  netns.run("ip link add vx0 type vxlan id 5 dstport 4789");
+  netns.run("ip link add br0 type bridge");
+  netns.run("ip link set in0 master br0");
   const auto netdev = open_netdev();
-  for (const char* name : {"bad0", "bad1", "bad2"}) {
+  const auto fit = [&](const char* name) {
     const Result<Link> link = netdev->link(name);
-    REQUIRE_FALSE(link);
-    CHECK(link.error().code == errc::interface_refused);
-    CHECK(link.error().context.find("; configure the") != std::string::npos);
-  }
+    REQUIRE_MESSAGE(link, (link ? "" : link.error().message()));
+    const Result<> judged = check_fit(*link, config::Role::local);
+    if (!judged) CHECK(judged.error().code == errc::interface_refused);
+    return judged ? std::string("fit") : judged.error().context;
+  };
+  CHECK(fit("up0") == "fit");
+  CHECK(fit("tap0") == "fit");
+  CHECK(fit("mac0").find("is a macvlan") != std::string::npos);
+  CHECK(fit("tun0").find("carries no Ethernet frames") != std::string::npos);
+  CHECK(fit("lo").find("carries no Ethernet frames") != std::string::npos);
+  CHECK(fit("vx0").find("is a vxlan") != std::string::npos);
+  CHECK(fit("br0").find("is a bridge") != std::string::npos);
+  CHECK(fit("in0").find("is a port of the bridge br0") != std::string::npos);
+  netns.run("ip link set in0 nomaster");
+  CHECK(fit("in0") == "fit");
+}
+
+TEST_CASE("a veth tells its other end only where that can be seen") {
+  const FreshNetns netns;
+  const FarNetns far(netns);
+  netns.add_veth("up0", "far0");
+  const auto netdev = open_netdev();
+  CHECK(netdev->link("up0")->peer == "far0");
+  netns.run("ip link set far0 netns " + far.name);
+  CHECK_FALSE(netdev->link("up0")->peer.has_value());
+}
+
+TEST_CASE("a card's settings are read, and its VLAN stripping is switched off once") {
+  const FreshNetns netns;
+  netns.add_veth("up0", "far0");
+  const IfIndex up0(::if_nametoindex("up0"));
+  CHECK(read_nic_settings("up0", up0).driver == "veth");
+  CHECK(read_nic_settings("up0", up0).vlan_stripping == true);
+  CHECK(stop_vlan_stripping("up0").value());
+  CHECK(read_nic_settings("up0", up0).vlan_stripping == false);
+  CHECK_FALSE(stop_vlan_stripping("up0").value());
+  CHECK(read_nic_settings("up0", up0).lro == false);
+  CHECK(read_nic_settings("up0", up0).tso == true);
+  netns.run("ethtool -K up0 tx off");
+  CHECK(read_nic_settings("up0", up0).tso == false);
+  CHECK(read_nic_settings("up0", up0).tx_checksums == false);
+  CHECK_FALSE(read_nic_settings("up0", up0).ring.has_value());
+  CHECK_FALSE(read_nic_settings("up0", up0).spreads_udp4.has_value());
+  CHECK(read_nic_settings("gone0", IfIndex(4242)).driver.empty());
+}
+
+TEST_CASE("whether redirected frames arrive at a veth is its peer's doing, and the kernel tells") {
+  const FreshNetns netns;
+  netns.add_veth("up0", "far0");
+  const IfIndex up0(::if_nametoindex("up0"));
+  if (!takes_redirects(up0)) return;  // Linux before 6.3
+  CHECK(takes_redirects(up0) == false);
+  netns.run("ethtool -K far0 gro on");
+  CHECK(takes_redirects(up0) == true);
+  CHECK_FALSE(takes_redirects(IfIndex(4242)).has_value());
 }
 
 TEST_CASE("a route leads to the gateway, or to the destination itself when it is on-link") {

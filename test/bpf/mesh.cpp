@@ -62,7 +62,12 @@ void add_peer(dataplane::Tables& tables, Who who) {
 
 void add_port(dataplane::Tables& tables, const Interface& interface, std::uint32_t vni, std::uint16_t slot,
               pt_role role, std::uint16_t mtu) {
-  pt_port port{vni, slot, static_cast<__u8>(role), 0, mtu, {}};
+  pt_port port{};
+  port.vni = vni;
+  port.slot = slot;
+  port.role = static_cast<__u8>(role);
+  port.mtu = mtu;
+  port.device = port.carrier = interface.ifindex;
   std::ranges::copy(interface.mac.bytes, port.mac);
   tables.ports.push_back({{interface.ifindex, 0, 0}, port});
 }

@@ -58,11 +58,16 @@ std::string commands() {
   link("u9", "14");
   link("h0", "16");
   link("l9", "15");
+  link("v3", "17");
+  link("v4", "18");
   for (const char* device : {"u9", "u9p", "l9", "l9p"})
     out += std::string("link set ") + device + " mtu 9216\n";
   out += "addr add 198.18.0.1/24 dev u9\naddr add 10.1.64.1/24 dev l9\n";
   neighbour("198.18.0.15", "u9", kRouterMac);
   neighbour("10.1.64.10", "l9", kHostMac);
+  out += "addr add 10.1.30.1/24 dev v3\naddr add 10.1.40.1/24 dev v4\n";
+  neighbour("10.1.30.10", "v3", kHostMac);
+  neighbour("10.1.40.10", "v4", kHostMac);
   out += "addr add 192.0.2.1/24 dev u0\naddr add 2001:db8::1/64 dev u0 nodad\n";
   neighbour("2001:db8::e", "u0", kRouterMac);
   out += "addr add 10.1.0.1/24 dev l0\naddr add fd01::1/64 dev l0 nodad\n";
@@ -121,6 +126,8 @@ Network::Network() : host(testing::mac(kHostMac)), router(testing::mac(kRouterMa
   host_port = interface("h0", program.get(), "02:00:00:00:00:16");
   jumbo_underlay = interface("u9", program.get(), "02:00:00:00:00:14");
   jumbo_site = interface("l9", program.get(), "02:00:00:00:00:15");
+  blue = interface("v3", program.get(), "02:00:00:00:00:17");
+  red = interface("v4", program.get(), "02:00:00:00:00:18");
 }
 
 }  // namespace postern::testing

@@ -9,6 +9,7 @@
 //   l0 10.1.0.1/24 fd01::1/64   hosts 10.1.0.10, fd01::10; 10.1.0.99 and fd01::99 are not resolved
 //   l1 10.9.0.1/24      host 10.9.0.10
 //   h0, without addresses: the far end of a host port
+//   v3 10.1.30.1/24, host 10.1.30.10; v4 10.1.40.1/24, host 10.1.40.10: stand in for VLANs
 //   u9 198.18.0.1/24, MTU 9216, neighbour .15; l9 10.1.64.1/24, MTU 9216, host 10.1.64.10
 //   routes into the site: 10.1.5.0/24 MTU 600 by l0; 10.1.7.0/24 by x0; 10.1.8.0/24 by u0; 10.1.9.0/24 by l1;
 //   no others
@@ -37,6 +38,8 @@ class Network {
   Interface host_port;       // h0
   Interface jumbo_underlay;  // u9
   Interface jumbo_site;      // l9
+  Interface blue;            // v3
+  Interface red;             // v4
   MacAddress host;           // every neighbour on a site interface
   MacAddress router;         // every neighbour on the underlay
 

@@ -8,7 +8,7 @@ namespace postern::testing {
 std::vector<PacketCase> all_cases() {
   std::vector<PacketCase> all;
   for (auto& part : {parse_cases(), header_cases(), quote_cases(), admit_cases(), own_cases(), policy_cases(),
-                     steer_cases(), local_cases(), neighbour_cases(), host_port_cases()}) {
+                     steer_cases(), local_cases(), neighbour_cases(), host_port_cases(), vlan_cases()}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -30,6 +30,7 @@ std::vector<PacketCase> steer_cases();
 std::vector<PacketCase> local_cases();
 std::vector<PacketCase> neighbour_cases();
 std::vector<PacketCase> host_port_cases();
+std::vector<PacketCase> vlan_cases();
 std::vector<PacketCase> all_cases();
 
 void run_cases(const std::vector<PacketCase>& cases);

@@ -22,7 +22,8 @@ inline dataplane::Tables small_tables(std::uint64_t serial, std::uint32_t owners
     return out;
   };
   tables.gateway.underlay[0] = address("192.0.2.1");
-  tables.ports.push_back({pt_port_key{7, 0, 0}, pt_port{PT_VNI_ANY, 0, PT_ROLE_UNDERLAY, 0, 0, {}}});
+  tables.ports.push_back(
+      {pt_port_key{7, 0, 0}, pt_port{PT_VNI_ANY, 0, PT_ROLE_UNDERLAY, 0, 0, {}, 7, 7, 0, {}}});
   tables.segments.push_back({100, pt_segment{}});
   tables.peers.push_back(
       {address("192.0.2.2"), pt_peer{{1, 0, 0, 0}, 5, PT_PEER_ACTIVE, PT_PEER_STOCK, 0, 0}});

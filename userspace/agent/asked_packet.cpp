@@ -114,6 +114,13 @@ IpAddress our_address(const dataplane::Tables& tables, bool v4) {
   return {};
 }
 
+Bytes with_tag(Bytes frame, std::uint16_t vlan) {
+  constexpr std::ptrdiff_t kMacs_bytes = 12;
+  const auto high = static_cast<std::uint8_t>(vlan >> 8), low = static_cast<std::uint8_t>(vlan);
+  if (vlan != 0) frame.insert(frame.begin() + kMacs_bytes, {0x81, 0x00, high, low});
+  return frame;
+}
+
 Bytes packet_of(const AskedPacket& asked) {
   const PacketRoute route{asked.source, asked.destination};
   Bytes payload(asked.payload_bytes);
@@ -160,7 +167,8 @@ Result<AskedPacket> read_asked_packet(const wire::Json& packet) {
 Result<Bytes> frame_of(const AskedPacket& asked, const AskedPort& port, const dataplane::Tables& tables,
                        const dataplane::Legend& legend) {
   const Bytes packet = packet_of(asked);
-  if (port.role == config::Role::local || asked.plain) return ethernet_frame(port.mac, kSomebody, packet);
+  if (port.role == config::Role::local || asked.plain)
+    return with_tag(ethernet_frame(port.mac, kSomebody, packet), port.vlan);
   Result<std::uint32_t> vni = vni_of(asked, tables, legend);
   if (!vni) return pass_on(std::move(vni));
   const pt_endpoint* endpoint = nullptr;

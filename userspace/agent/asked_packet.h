@@ -43,6 +43,7 @@ Result<AskedPacket> read_asked_packet(const wire::Json& packet);
 struct AskedPort {
   config::Role role = config::Role::underlay;
   MacAddress mac;
+  std::uint16_t vlan = 0;  // whose tag the frame has; 0: none
 };
 
 // Fails with control.bad_argument where a tunnel cannot be told from the tables, saying what to add.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/doctor_report.h"
 
+#include <thread>
+
+#include "agent/nic_checks.h"
 #include "core/utc.h"
 
 namespace postern::agent {
@@ -97,6 +100,26 @@ void check_interfaces(const Gateway& gateway, Checks& checks) {
   }
 }
 
+void check_nics(const Gateway& gateway, Checks& checks) {
+  for (const InterfaceState& state : gateway.interfaces().states()) {
+    if (!state.ifindex || state.host_port) continue;
+    const IfIndex wire = state.carrier ? state.carrier->ifindex : *state.ifindex;
+    NicFacts facts{state.wire,
+                   state.kind,
+                   state.configured.role,
+                   state.carrier.has_value(),
+                   state.mode == dataplane::XdpMode::native,
+                   std::thread::hardware_concurrency(),
+                   state.peer,
+                   {},
+                   {}};
+    facts.settings = dataplane::read_nic_settings(state.wire, wire);
+    if (state.peer) facts.peer_settings = dataplane::read_nic_settings(*state.peer, IfIndex(0));
+    for (wire::Check& check : judge_nic(facts))
+      checks.push_back(std::move(check));
+  }
+}
+
 void check_backstop(const Gateway& gateway, Checks& checks) {
   const std::string table = backstop_table(gateway.config().mesh, gateway.config().gateway);
   if (gateway.backstop_intact()) {
@@ -128,6 +151,7 @@ wire::Json doctor_report(const Gateway& gateway) {
   check_journal(gateway, checks);
   check_authority(gateway, checks);
   check_interfaces(gateway, checks);
+  check_nics(gateway, checks);
   check_backstop(gateway, checks);
   check_links(gateway, checks);
   wire::Json list = wire::Json::array();

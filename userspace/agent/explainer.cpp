@@ -28,6 +28,8 @@ Names names_of(const Gateway& gateway) {
   std::map<std::uint32_t, std::string> interfaces;
   for (const InterfaceState& state : gateway.interfaces().states())
     if (state.ifindex) interfaces.emplace(state.ifindex->value, state.configured.name);
+  for (const InterfaceState& state : gateway.interfaces().states())
+    if (state.carrier) interfaces.emplace(state.carrier->ifindex.value, state.wire);
   static const dataplane::Legend kNone;
   return {served ? served->legend : kNone, gateway.config().gateway, std::move(interfaces)};
 }
@@ -63,7 +65,8 @@ Result<wire::Json> Explainer::explain(const wire::Json& arguments, std::string_v
   if (packet != nullptr) {
     Result<AskedPacket> asked = read_asked_packet(*packet);
     if (!asked) return pass_on(std::move(asked));
-    Result<Bytes> made = frame_of(*asked, {role, (*arrival)->mac}, known_->tables, names.legend());
+    const std::uint16_t vlan = (*arrival)->carrier ? (*arrival)->carrier->vlan : 0;
+    Result<Bytes> made = frame_of(*asked, {role, (*arrival)->mac, vlan}, known_->tables, names.legend());
     if (!made) return pass_on(std::move(made));
     bytes = std::move(*made);
   }
@@ -72,7 +75,8 @@ Result<wire::Json> Explainer::explain(const wire::Json& arguments, std::string_v
     if (!dry) return pass_on(std::move(dry));
     dry_ = std::move(*dry);
   }
-  const Result<dataplane::DryResult> result = dry_->run(role, *(*arrival)->ifindex, bytes);
+  const IfIndex wire = (*arrival)->carrier ? (*arrival)->carrier->ifindex : *(*arrival)->ifindex;
+  const Result<dataplane::DryResult> result = dry_->run(role, wire, bytes);
   if (!result) return fail(result.error().code, result.error().context);
   return explain_report(*result, known_->tables, names, gateway_->clock().boot_ns());
 }

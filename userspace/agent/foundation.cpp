@@ -72,7 +72,7 @@ Result<> Foundation::read_kernel() {
   const Result<dataplane::Tables> active = generations->read_active();
   if (!active) return tl::unexpected(active.error());
   for (const auto& [key_of_port, port] : active->ports)
-    kernel_slots.emplace(key_of_port.ifindex, port.slot);
+    if (port.role != PT_ROLE_CARRIER) kernel_slots.emplace(port.device, port.slot);
   kernel.serial = Serial(active->gateway.serial);
   kernel_open = active->gateway.open != 0;
   return {};

@@ -209,7 +209,7 @@ void Gateway::watch_losses() {
   }
   std::vector<IfIndex> interfaces;
   for (const InterfaceState& state : interfaces_.states())
-    if (state.ifindex) interfaces.push_back(*state.ifindex);
+    if (state.ifindex) interfaces.push_back(state.carrier ? state.carrier->ifindex : *state.ifindex);
   if (!losses_) return;
   if (Result<> watched = losses_->watch(interfaces); !watched) losses_problem_ = watched.error().message();
 }
@@ -280,10 +280,8 @@ Result<wire::Json> Gateway::settle() {
 }
 
 void Gateway::links_changed(const std::vector<std::string>& names) {
-  const std::vector<InterfaceState>& states = interfaces_.states();
-  const bool ours = std::any_of(states.begin(), states.end(), [&](const InterfaceState& state) {
-    return std::find(names.begin(), names.end(), state.configured.name) != names.end();
-  });
+  const bool ours = std::any_of(names.begin(), names.end(),
+                                [&](const std::string& name) { return interfaces_.watches(name); });
   if (!ours) return;
   if (interfaces_.refresh()) {
     redo_or_alarm("interfaces changed");

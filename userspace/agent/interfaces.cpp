@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "dataplane/host_port.h"
+#include "dataplane/link_fitness.h"
+#include "dataplane/nic_settings.h"
 
 namespace postern::agent {
 namespace {
@@ -18,16 +20,46 @@ dataplane::SitePort site_port(const InterfaceState& state) {
           state.slot,
           state.mac,
           state.mtu,
-          state.host_port.has_value()};
+          state.host_port.has_value(),
+          state.carrier};
+}
+
+// A site's interface must show its tags to XDP first, or frames of all its VLANs would be one segment's.
+Result<dataplane::Attachment> attach_one(const dataplane::Plane& plane, const InterfaceState& state,
+                                         bool allow_generic) {
+  if (state.configured.role == config::Role::local && !state.host_port) {
+    if (Result<bool> shown = dataplane::stop_vlan_stripping(state.wire); !shown)
+      return pass_on(std::move(shown));
+  }
+  return dataplane::attach(plane, site_port(state), allow_generic);
 }
 
 constexpr std::uint32_t kLeastMtu = 1500;
 constexpr std::uint32_t kMostMtu = 65535;
 constexpr std::uint32_t kTunnelBytes = 70;  // over IPv6
 
-bool has_ifindex(const std::vector<InterfaceState>& states, IfIndex ifindex) {
+std::optional<IfIndex> wire_of(const InterfaceState& state) {
+  return state.carrier ? state.carrier->ifindex : state.ifindex;
+}
+
+bool has_wire(const std::vector<InterfaceState>& states, IfIndex ifindex) {
   return std::any_of(states.begin(), states.end(),
-                     [&](const InterfaceState& state) { return state.ifindex == ifindex; });
+                     [&](const InterfaceState& state) { return wire_of(state) == ifindex; });
+}
+
+// One program runs on an interface, and each role has its own.
+Result<> check_one_role_a_wire(const std::vector<InterfaceState>& states, const std::string& origin) {
+  for (const InterfaceState& state : states) {
+    const auto other = std::find_if(states.begin(), states.end(), [&](const InterfaceState& candidate) {
+      return candidate.wire == state.wire && candidate.configured.role != state.configured.role;
+    });
+    if (other == states.end() || !state.carrier) continue;
+    return fail(dataplane::errc::interface_refused,
+                origin + ":" + std::to_string(state.configured.line) + ": interface " +
+                    state.configured.name + " is a VLAN of " + state.wire +
+                    ", which is an underlay interface; " + std::string(config::kInsteadOfOneArm));
+  }
+  return {};
 }
 
 }  // namespace
@@ -53,6 +85,7 @@ std::string_view mode_text(dataplane::XdpMode mode) {
 }
 
 Result<> Interfaces::configure(const std::vector<config::Interface>& wanted, const std::string& origin) {
+  if (Result<> fit = check_wanted(wanted, origin); !fit) return fit;
   const Result<std::vector<config::Interface>> all = with_host_ports(wanted);
   if (!all) return fail(all.error().code, origin + ": " + all.error().context);
   std::vector<std::string> names;
@@ -78,6 +111,19 @@ Result<> Interfaces::configure(const std::vector<config::Interface>& wanted, con
   return {};
 }
 
+// Before anything is made for them.
+Result<> Interfaces::check_wanted(const std::vector<config::Interface>& wanted, const std::string& origin) {
+  std::vector<InterfaceState> looked_at;
+  for (const config::Interface& interface : wanted) {
+    InterfaceState state;
+    state.configured = interface;
+    if (Result<> there = find(state); !there)
+      return pass_on(std::move(there), origin + ":" + std::to_string(interface.line));
+    looked_at.push_back(std::move(state));
+  }
+  return check_one_role_a_wire(looked_at, origin);
+}
+
 // Whatever another interface brings must fit into a host port.
 Result<std::vector<config::Interface>> Interfaces::with_host_ports(
     const std::vector<config::Interface>& wanted) {
@@ -97,12 +143,18 @@ Result<std::vector<config::Interface>> Interfaces::with_host_ports(
 
 Result<> Interfaces::find(InterfaceState& state) {
   Result<dataplane::Link> link = netdev_->link(state.configured.name);
-  if (!link) {
+  Result<> fit;
+  if (!link) fit = pass_on(std::move(link));
+  if (fit) fit = dataplane::check_fit(*link, state.configured.role);
+  const std::optional<IfIndex> before = wire_of(state);
+  if (fit) fit = find_carrier(state, *link);
+  if (!fit) {
     state.ifindex.reset();
+    state.carrier.reset();
     state.mode = dataplane::XdpMode::none;
-    return pass_on(std::move(link));
+    return fit;
   }
-  if (state.ifindex != link->ifindex) {
+  if (before != state.carrier.value_or(dataplane::Carrier{link->ifindex, 0}).ifindex) {
     state.mode = dataplane::XdpMode::none;
     state.fresh = true;
   }
@@ -110,15 +162,29 @@ Result<> Interfaces::find(InterfaceState& state) {
   state.mtu = link->mtu;
   state.mac = link->mac;
   state.up = link->up;
+  state.kind = link->kind;
+  state.peer = link->peer;
+  return {};
+}
+
+Result<> Interfaces::find_carrier(InterfaceState& state, const dataplane::Link& link) {
+  state.carrier.reset();
+  state.wire = link.name;
+  if (!link.vlan) return {};
+  Result<dataplane::Link> carrier = netdev_->link(link.vlan->carrier);
+  if (!carrier) return pass_on(std::move(carrier));
+  if (Result<> fit = dataplane::check_carrier(*carrier, link); !fit) return fit;
+  state.carrier = dataplane::Carrier{carrier->ifindex, link.vlan->id};
+  state.wire = carrier->name;
   return {};
 }
 
 bool Interfaces::refresh() {
   bool moved = false;
   for (InterfaceState& state : states_) {
-    const auto before = std::tuple(state.ifindex, state.mtu, state.mac);
+    const auto before = std::tuple(state.ifindex, state.carrier, state.mtu, state.mac);
     if (const Result<> there = find(state); !there) state.problem = there.error().message();
-    moved = moved || std::tuple(state.ifindex, state.mtu, state.mac) != before;
+    moved = moved || std::tuple(state.ifindex, state.carrier, state.mtu, state.mac) != before;
   }
   return moved;
 }
@@ -128,7 +194,7 @@ Result<bool> Interfaces::attach(Which which, bool allow_generic) {
   for (InterfaceState& state : states_) {
     if (!state.ifindex || (which == Which::fresh && !state.fresh)) continue;
     state.fresh = false;
-    Result<dataplane::Attachment> attached = dataplane::attach(*plane_, site_port(state), allow_generic);
+    Result<dataplane::Attachment> attached = attach_one(*plane_, state, allow_generic);
     if (!attached) {
       state.mode = dataplane::XdpMode::none;
       state.problem = attached.error().message();
@@ -162,7 +228,7 @@ void Interfaces::judge(InterfaceState& state) {
 void Interfaces::check_attached() {
   for (InterfaceState& state : states_) {
     if (!state.ifindex) continue;
-    const Result<dataplane::XdpMode> mode = dataplane::attached_mode(*plane_, *state.ifindex);
+    const Result<dataplane::XdpMode> mode = dataplane::attached_mode(*plane_, *wire_of(state));
     if (!mode) {
       state.problem = mode.error().message();
       continue;
@@ -178,9 +244,9 @@ void Interfaces::check_attached() {
 Result<> Interfaces::detach_others(const Interfaces& kept) const {
   Result<> outcome;
   for (const InterfaceState& state : states_) {
-    if (!state.ifindex || has_ifindex(kept.states_, *state.ifindex)) continue;
-    if (Result<> detached = dataplane::detach(*plane_, *state.ifindex); !detached && outcome)
-      outcome = pass_on(std::move(detached), "interface " + state.configured.name);
+    if (!state.ifindex || has_wire(kept.states_, *wire_of(state))) continue;
+    if (Result<> detached = dataplane::detach(*plane_, *wire_of(state)); !detached && outcome)
+      outcome = pass_on(std::move(detached), "interface " + state.wire);
     if (!state.host_port) continue;
     if (Result<> removed = dataplane::remove_host_port(*state.host_port); !removed && outcome)
       outcome = pass_on(std::move(removed));
@@ -213,8 +279,19 @@ dataplane::BackstopRules Interfaces::backstop(const config::Config& config) cons
     }
     (state.configured.role == config::Role::underlay ? rules.underlay : rules.local)
         .push_back(state.configured.name);
+    const bool own = std::any_of(states_.begin(), states_.end(), [&](const InterfaceState& other) {
+      return other.configured.name == state.wire;
+    });
+    if (!own && std::find(rules.local.begin(), rules.local.end(), state.wire) == rules.local.end())
+      rules.local.push_back(state.wire);
   }
   return rules;
+}
+
+bool Interfaces::watches(const std::string& link) const {
+  return std::any_of(states_.begin(), states_.end(), [&](const InterfaceState& state) {
+    return state.configured.name == link || state.wire == link;
+  });
 }
 
 bool Interfaces::all_attached() const {

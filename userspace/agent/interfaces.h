@@ -20,11 +20,15 @@ namespace postern::agent {
 struct InterfaceState {
   config::Interface configured;
   std::uint16_t slot = 0;
-  std::optional<IfIndex> ifindex;  // none: the interface is gone
+  std::optional<IfIndex> ifindex;             // none: the interface is gone
+  std::optional<dataplane::Carrier> carrier;  // of a VLAN: by which its frames come and go
+  std::string wire;                           // where the program runs: the carrier, or the interface itself
   std::uint32_t mtu = 0;
   MacAddress mac;
   bool up = false;
   dataplane::XdpMode mode = dataplane::XdpMode::none;
+  std::optional<std::string> peer;  // a veth's other end, if it can be seen from here
+  std::string kind;
   bool fresh = true;                     // found, or found to be another one, since the last attach()
   std::string problem;                   // "" when all is well
   std::optional<std::size_t> host_port;  // this is the far end of that one; the config does not name it
@@ -43,7 +47,7 @@ class Interfaces {
   Result<> configure(const std::vector<config::Interface>& wanted, const std::string& origin);
 
   // Looks again. An interface that went away is a problem, not an error. True when one came, went, came
-  // back as another one, or got another MTU or MAC: the tables must be compiled anew.
+  // back as another one, or got another MTU, MAC or VLAN: the tables must be compiled anew.
   bool refresh();
 
   // Attaches the program to the interfaces that are there, all or the fresh ones, and lets frames out by
@@ -62,10 +66,14 @@ class Interfaces {
   std::uint32_t tunnel_mtu() const;
   dataplane::BackstopRules backstop(const config::Config& config) const;
   bool all_attached() const;
+  // Whether news of this link concern us.
+  bool watches(const std::string& link) const;
   const std::vector<InterfaceState>& states() const { return states_; }
 
  private:
+  Result<> check_wanted(const std::vector<config::Interface>& wanted, const std::string& origin);
   Result<> find(InterfaceState& state);
+  Result<> find_carrier(InterfaceState& state, const dataplane::Link& link);
   Result<std::vector<config::Interface>> with_host_ports(const std::vector<config::Interface>& wanted);
   void judge(InterfaceState& state);
 

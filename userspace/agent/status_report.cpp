@@ -131,7 +131,8 @@ observe::Observation observation(const Gateway& gateway) {
     observe::InterfaceObservation interface { state.configured.name, state.mode, {}, std::nullopt };
     if (const auto verdicts = dataplane::read_verdicts(*base.plane, state.slot))
       interface.verdicts = *verdicts;
-    if (gateway.losses() != nullptr && state.ifindex) interface.lost = gateway.losses()->read(*state.ifindex);
+    if (gateway.losses() != nullptr && state.ifindex)
+      interface.lost = gateway.losses()->read(state.carrier ? state.carrier->ifindex : *state.ifindex);
     seen.interfaces.push_back(std::move(interface));
   }
   if (const auto verdicts = dataplane::read_verdicts(*base.plane, PT_PORT_SLOT_UNKNOWN))

@@ -209,8 +209,11 @@ void check_interfaces(YamlMap& map, const YamlNode& list, const std::vector<Inte
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < interfaces.size(); ++i) {
     if (names.insert(interfaces[i].name).second) continue;
-    map.reject(list.items[i],
-               "the interface " + in_quotes(interfaces[i].name) + " is listed already; list it once");
+    const bool other_role = std::any_of(interfaces.begin(), interfaces.end(), [&](const Interface& other) {
+      return other.name == interfaces[i].name && other.role != interfaces[i].role;
+    });
+    map.reject(list.items[i], "the interface " + in_quotes(interfaces[i].name) + " is listed already; " +
+                                  (other_role ? std::string(kInsteadOfOneArm) : "list it once"));
   }
   for (const auto& [role, text] : {std::pair{Role::underlay, "underlay"}, std::pair{Role::local, "local"}}) {
     const auto has = [wanted = role](const Interface& candidate) { return candidate.role == wanted; };

@@ -20,6 +20,12 @@ inline constexpr std::size_t kMaxConfigBytes = 4U << 20;
 
 enum class Role { underlay, local };
 
+// What to do when one interface leads to the other sites and to the site's own hosts.
+inline constexpr std::string_view kInsteadOfOneArm =
+    "one interface cannot have both roles: use a second one, or put it into a bridge together with one end "
+    "of "
+    "each of two veth pairs, and configure the other ends, one of each role";
+
 struct Interface {
   std::string name;
   Role role = Role::underlay;

@@ -115,7 +115,7 @@ tl::unexpected<Error> foreign(const std::string& name, const Occupant& occupant)
 
 // 0, or a negative errno.
 int attach_alone(int program_fd, const SitePort& port, XdpMode mode) {
-  return ::bpf_xdp_attach(as_int(port.ifindex), program_fd, flags_of(mode) | XDP_FLAGS_UPDATE_IF_NOEXIST,
+  return ::bpf_xdp_attach(as_int(port.wire()), program_fd, flags_of(mode) | XDP_FLAGS_UPDATE_IF_NOEXIST,
                           nullptr);
 }
 
@@ -123,8 +123,7 @@ int attach_alone(int program_fd, const SitePort& port, XdpMode mode) {
 int attach_once(const Plane& plane, const SitePort& port, XdpMode mode, bool dispatcher) {
   if (dispatcher) {
     Result<UnloadedProgram> program = plane.unloaded_program(port.role);
-    if (program && join_dispatcher(std::move(*program), port.ifindex, mode == XdpMode::generic) == 0)
-      return 0;
+    if (program && join_dispatcher(std::move(*program), port.wire(), mode == XdpMode::generic) == 0) return 0;
   }
   return attach_alone(plane.program_fd(port.role), port, mode);
 }
@@ -155,7 +154,7 @@ Result<XdpMode> join_others(const Plane& plane, const SitePort& port, const Occu
   const bool generic = occupant.mode == XdpMode::generic;
   Result<UnloadedProgram> program = plane.unloaded_program(port.role);
   if (!program) return pass_on(std::move(program));
-  if (const int error = join_dispatcher(std::move(*program), port.ifindex, generic); error != 0) {
+  if (const int error = join_dispatcher(std::move(*program), port.wire(), generic); error != 0) {
     return kernel_error(errc::attach,
                         "cannot run beside the XDP programs of " + port.name +
                             ", which were left alone: detach them, or take the interface out of the config" +
@@ -163,7 +162,7 @@ Result<XdpMode> join_others(const Plane& plane, const SitePort& port, const Occu
                         -error);
   }
   for (const __u32 former : occupant.ours) {
-    if (const int error = leave_dispatcher(former, port.ifindex, generic); error != 0)
+    if (const int error = leave_dispatcher(former, port.wire(), generic); error != 0)
       return kernel_error(errc::attach, "our former program is still on " + port.name + log.suffix(), -error);
   }
   return occupant.mode;
@@ -174,7 +173,7 @@ Result<> replace_program(int program_fd, const SitePort& port, const Occupant& o
   const UniqueFd old(::bpf_prog_get_fd_by_id(occupant.id));
   if (!old) return kernel_error(errc::attach, "cannot open the program attached to " + port.name, errno);
   LIBBPF_OPTS(bpf_xdp_attach_opts, options, .old_prog_fd = old.get());
-  const int error = ::bpf_xdp_attach(as_int(port.ifindex), program_fd, flags_of(occupant.mode), &options);
+  const int error = ::bpf_xdp_attach(as_int(port.wire()), program_fd, flags_of(occupant.mode), &options);
   if (error == 0) return {};
   return kernel_error(errc::attach, "cannot replace our former program on " + port.name + log.suffix(),
                       -error);
@@ -192,7 +191,7 @@ Result<bool> is_current(const Plane& plane, const SitePort& port, const Occupant
 }
 
 Result<XdpMode> bring_on(const Plane& plane, const SitePort& port, bool allow_generic, bool& changed) {
-  const Result<Occupant> occupant = occupant_of(plane, port.ifindex);
+  const Result<Occupant> occupant = occupant_of(plane, port.wire());
   if (!occupant) return fail(occupant.error().code, port.name + ": " + occupant.error().context);
   const Result<bool> current = is_current(plane, port, *occupant);
   if (!current) return fail(current.error().code, current.error().context);
@@ -242,7 +241,7 @@ Result<Attachment> attach(const Plane& plane, const SitePort& port, bool allow_g
   const Result<XdpMode> mode = bring_on(plane, port, allow_generic, out.changed);
   if (!mode) return fail(mode.error().code, mode.error().context);
   out.mode = *mode;
-  if (Result<> added = add_egress(plane, port.role, port.ifindex); !added) return pass_on(std::move(added));
+  if (Result<> added = add_egress(plane, port.role, port.wire()); !added) return pass_on(std::move(added));
   return out;
 }
 
@@ -277,8 +276,8 @@ Result<> set_egress(const Plane& plane, const std::vector<SitePort>& ports) {
   std::set<__u32> keep[2];
   const auto index_of = [](config::Role role) { return role == config::Role::underlay ? 0 : 1; };
   for (const SitePort& port : ports) {
-    if (Result<> added = add_egress(plane, port.role, port.ifindex); !added) return added;
-    keep[index_of(port.role)].insert(port.ifindex.value);
+    if (Result<> added = add_egress(plane, port.role, port.wire()); !added) return added;
+    keep[index_of(port.role)].insert(port.wire().value);
   }
   for (const config::Role role : {config::Role::underlay, config::Role::local}) {
     if (Result<> dropped = drop_egress_except(plane, role, keep[index_of(role)]); !dropped) return dropped;

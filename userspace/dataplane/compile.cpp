@@ -3,6 +3,8 @@
 
 #include <arpa/inet.h>
 
+#include <set>
+
 #include "dataplane/compile_parts.h"
 #include "dataplane/snapshot_index.h"
 
@@ -77,6 +79,21 @@ Result<> compile_segments(const authority::Snapshot& snapshot, const SnapshotInd
   return {};
 }
 
+// Frames without a tag are refused on an interface that only its VLANs are configured of.
+void add_bare_carriers(const Site& site, Tables& tables) {
+  std::set<IfIndex> bare;
+  for (const SitePort& port : site.ports)
+    if (port.carrier) bare.insert(port.carrier->ifindex);
+  for (const SitePort& port : site.ports)
+    bare.erase(port.ifindex);
+  for (const IfIndex carrier : bare) {
+    pt_port row{};
+    row.role = PT_ROLE_CARRIER;
+    row.device = row.carrier = carrier.value;
+    tables.ports.emplace_back(pt_port_key{carrier.value, 0, 0}, row);
+  }
+}
+
 Result<> compile_ports(const Site& site, const SnapshotIndex& index, Tables& tables) {
   for (const SitePort& port : site.ports) {
     if (port.slot >= PT_MAX_PORTS) {
@@ -94,11 +111,18 @@ Result<> compile_ports(const Site& site, const SnapshotIndex& index, Tables& tab
       if (!segment) return fail(segment.error().code, segment.error().context);
       row.vni = segment->vni.value;
     }
+    row.device = port.ifindex.value;
+    row.carrier = port.wire().value;
+    row.vlan = port.carrier ? port.carrier->vlan : 0;
     tables.ports.emplace_back(pt_port_key{port.ifindex.value, 0, 0}, row);
+    if (port.carrier) tables.ports.emplace_back(pt_port_key{row.carrier, row.vlan, 0}, row);
   }
+  add_bare_carriers(site, tables);
   if (const auto same = sort_rows(tables.ports); same != tables.ports.end()) {
     return fail(errc::ambiguous,
-                "interface index " + std::to_string(same->first.ifindex) + " is configured twice");
+                "interface index " + std::to_string(same->first.ifindex) +
+                    (same->first.vlan == 0 ? "" : ", VLAN " + std::to_string(same->first.vlan) + ",") +
+                    " is configured twice");
   }
   return {};
 }

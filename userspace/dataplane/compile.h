@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,13 @@
 
 namespace postern::dataplane {
 
+// By which a VLAN's frames come and go, and with which tag.
+struct Carrier {
+  IfIndex ifindex;
+  std::uint16_t vlan = 0;
+  friend bool operator==(const Carrier&, const Carrier&) = default;
+};
+
 struct SitePort {
   std::string name;
   IfIndex ifindex;
@@ -24,7 +32,11 @@ struct SitePort {
   std::uint16_t slot = 0;  // of its counters
   MacAddress mac = {};
   std::uint32_t mtu = 0;
-  bool host = false;  // the far end of a host port
+  bool host = false;                    // the far end of a host port
+  std::optional<Carrier> carrier = {};  // of a VLAN
+
+  // Where its program runs, and its frames leave.
+  IfIndex wire() const { return carrier ? carrier->ifindex : ifindex; }
 };
 
 // Who holds a resource, as the claims say.

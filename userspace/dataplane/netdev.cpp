@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "dataplane/netdev.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/if_ether.h>
 #include <linux/neighbour.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
 #include <netlink/route/addr.h>
 #include <netlink/route/link.h>
+#include <netlink/route/link/vlan.h>
 #include <netlink/route/nexthop.h>
 #include <netlink/route/route.h>
 #include <unistd.h>
@@ -17,7 +21,6 @@
 #include <array>
 #include <cerrno>
 #include <set>
-#include <string_view>
 
 #include "core/unique_fd.h"
 #include "dataplane/kernel_error.h"
@@ -50,17 +53,6 @@ using AddressObject = std::unique_ptr<nl_addr, AddressDeleter>;
 
 tl::unexpected<Error> netlink_error(const std::string& what, int error) {
   return fail(errc::netlink, what + ": " + ::nl_geterror(error));
-}
-
-// Devices that have no way to send the frames that XDP redirects to them, and what to configure instead.
-std::string_view instead_of(std::string_view kind) {
-  if (kind == "bridge") return "configure the bridge's ports";
-  if (kind == "tun") return "configure the interface below the tunnel";
-  if (kind == "vlan" || kind == "macvlan" || kind == "ipvlan") return "configure the device below it";
-  if (kind == "vxlan" || kind == "geneve" || kind == "wireguard" || kind == "gre" || kind == "ipip") {
-    return "configure the device that its packets leave by";
-  }
-  return "";
 }
 
 IpAddress address_of(const nl_addr* address) {
@@ -156,11 +148,7 @@ class NetlinkNetdev final : public Netdev {
     if (error == -NLE_NODEV || error == -NLE_OBJ_NOTFOUND) return missing(name);
     if (error < 0) return netlink_error("cannot ask for interface " + name, error);
     Link out = read_link(object.get());
-    if (const std::string_view instead = instead_of(out.kind); !instead.empty()) {
-      return fail(errc::interface_refused, "interface " + name + " is a " + out.kind +
-                                               ", which cannot take frames that XDP redirects; " +
-                                               std::string(instead));
-    }
+    read_relations(object.get(), out);
     if (Result<> read = read_addresses(out); !read) return pass_on(std::move(read));
     return out;
   }
@@ -223,12 +211,41 @@ class NetlinkNetdev final : public Netdev {
     out.mtu = ::rtnl_link_get_mtu(object);
     out.up = (::rtnl_link_get_flags(object) & IFF_UP) != 0;
     if (const char* kind = ::rtnl_link_get_type(object)) out.kind = kind;
+    out.ethernet = ::rtnl_link_get_arptype(object) == ARPHRD_ETHER;
     const nl_addr* mac = ::rtnl_link_get_addr(object);
     if (mac != nullptr && ::nl_addr_get_len(mac) == out.mac.bytes.size()) {
       std::copy_n(static_cast<const std::uint8_t*>(::nl_addr_get_binary_addr(mac)), out.mac.bytes.size(),
                   out.mac.bytes.begin());
     }
     return out;
+  }
+
+  LinkObject by_index(int ifindex) {
+    rtnl_link* found = nullptr;
+    if (ifindex <= 0 || ::rtnl_link_get_kernel(socket_.get(), ifindex, nullptr, &found) < 0) return nullptr;
+    return LinkObject(found);
+  }
+
+  // What it belongs to, and what lies below it.
+  void read_relations(rtnl_link* object, Link& link) {
+    if (const LinkObject master = by_index(::rtnl_link_get_master(object))) {
+      link.master = ::rtnl_link_get_name(master.get());
+      const char* kind = ::rtnl_link_get_type(master.get());
+      link.master_kind = kind != nullptr ? kind : "device";
+    }
+    std::int32_t elsewhere = -1;
+    const bool here = ::rtnl_link_get_link_netnsid(object, &elsewhere) != 0;
+    const LinkObject below = here ? by_index(::rtnl_link_get_link(object)) : nullptr;
+    if (link.kind == "veth" && below) link.peer = ::rtnl_link_get_name(below.get());
+    if (::rtnl_link_is_vlan(object) == 0) return;
+    VlanLink vlan;
+    vlan.id = static_cast<std::uint16_t>(::rtnl_link_vlan_get_id(object));
+    vlan.customer = ::rtnl_link_vlan_get_protocol(object) == htons(ETH_P_8021Q);
+    if (below) {
+      vlan.carrier = ::rtnl_link_get_name(below.get());
+      vlan.carrier_ifindex = IfIndex(static_cast<std::uint32_t>(::rtnl_link_get_ifindex(below.get())));
+    }
+    link.vlan = std::move(vlan);
   }
 
   Result<> read_addresses(Link& link) {

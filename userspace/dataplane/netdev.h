@@ -15,13 +15,26 @@
 
 namespace postern::dataplane {
 
+// Of a VLAN's device: its tag, and the device below, by which its frames come and go.
+struct VlanLink {
+  std::uint16_t id = 0;
+  bool customer = true;  // 802.1Q, not 802.1ad
+  IfIndex carrier_ifindex;
+  std::string carrier;  // "" when it is in another network namespace
+};
+
 struct Link {
   std::string name;
   IfIndex ifindex;
   std::uint32_t mtu = 0;
   bool up = false;
   std::string kind;  // "veth", "vxlan", "" for a plain device
+  bool ethernet = true;
   MacAddress mac;
+  std::optional<std::string> master;  // the bridge, bond or VRF that it belongs to
+  std::string master_kind;
+  std::optional<VlanLink> vlan;
+  std::optional<std::string> peer;  // a veth's other end, if it is in this network namespace
   std::vector<IpAddress> addresses;
 };
 
@@ -37,8 +50,7 @@ class Netdev {
   static Result<std::unique_ptr<Netdev>> open();
   virtual ~Netdev() = default;
 
-  // errc::interface_missing lists the interfaces that do exist. errc::interface_refused: kinds that cannot
-  // take redirected frames (bridge, tun), naming the alternative.
+  // errc::interface_missing lists the interfaces that do exist. Whether it can serve says link_fitness.h.
   virtual Result<Link> link(const std::string& name) = 0;
   virtual Result<NextHop> route(const IpAddress& destination) = 0;
   // Has the kernel resolve or confirm the neighbour; returns at once.

@@ -35,6 +35,17 @@ Result<Bytes> frame_for(const Json& packet, config::Role role = config::Role::un
 
 }  // namespace
 
+TEST_CASE("a described packet of a VLAN has its tag") {
+  Result<AskedPacket> asked = read_asked_packet(question());
+  REQUIRE(asked);
+  const dataplane::Tables tables = testing::small_tables(1);
+  const Result<Bytes> plain = frame_of(*asked, {config::Role::local, kPort}, tables, legend());
+  const Result<Bytes> in_vlan = frame_of(*asked, {config::Role::local, kPort, 300}, tables, legend());
+  REQUIRE(plain);
+  REQUIRE(in_vlan);
+  CHECK(*in_vlan == testing::tagged(*plain, 300));
+}
+
 TEST_CASE("a described packet is the one that a test's own builder makes") {
   const Result<Bytes> frame = frame_for(question(), config::Role::local);
   REQUIRE(frame);

@@ -178,6 +178,7 @@ TEST_CASE("interface names that Linux refuses are refused here") {
 TEST_CASE("interfaces need a role each, unique names, and one of each role") {
   CHECK(outcome(parsed(replaced("role: underlay", "role: wan"))) == "config.bad_value");
   CHECK(says(parsed(replaced("eth1", "eth0")), "p.yaml:5:5: the interface \"eth0\" is listed already"));
+  CHECK(says(parsed(replaced("eth1", "eth0")), "one interface cannot have both roles: use a second one"));
   CHECK(says(parsed(replaced("role: underlay", "role: local, segment: red")),
              "no interface has the role underlay"));
   CHECK(says(parsed(replaced("role: local, segment: blue", "role: underlay")),

@@ -88,6 +88,51 @@ TEST_CASE("an expired snapshot closes the gateway only if it says so") {
   CHECK(before.changes_at == mesh.expires);
 }
 
+TEST_CASE("a VLAN is a port where its frames arrive, and where routes name its device") {
+  Site site = small_site();
+  site.ports[1].carrier = Carrier{IfIndex(9), 30};
+  const Tables tables = compiled(small_mesh(), site).tables;
+  const auto row = [&](std::uint32_t ifindex, std::uint16_t vlan) {
+    const auto found = std::find_if(tables.ports.begin(), tables.ports.end(), [&](const auto& port) {
+      return port.first.ifindex == ifindex && port.first.vlan == vlan;
+    });
+    REQUIRE(found != tables.ports.end());
+    return found->second;
+  };
+  REQUIRE(tables.ports.size() == 4);
+  for (const pt_port& port : {row(4, 0), row(9, 30)}) {
+    CHECK(port.role == PT_ROLE_LOCAL);
+    CHECK(port.vni == 100);
+    CHECK(port.slot == 1);
+    CHECK(port.device == 4);
+    CHECK(port.carrier == 9);
+    CHECK(port.vlan == 30);
+  }
+  CHECK(row(9, 0).role == PT_ROLE_CARRIER);
+  CHECK(row(3, 0).device == 3);
+  CHECK(row(3, 0).carrier == 3);
+}
+
+TEST_CASE("an interface that is configured itself takes frames without a tag beside its VLANs") {
+  Site site = small_site();
+  site.ports.push_back({"in0.30", IfIndex(5), config::Role::local, "red", 2});
+  site.ports[2].carrier = Carrier{IfIndex(4), 30};
+  const Tables tables = compiled(small_mesh(), site).tables;
+  CHECK(tables.ports.size() == 4);
+  CHECK(std::none_of(tables.ports.begin(), tables.ports.end(),
+                     [](const auto& port) { return port.second.role == PT_ROLE_CARRIER; }));
+}
+
+TEST_CASE("one VLAN of one interface is configured once") {
+  Site site = small_site();
+  site.ports.push_back({"in0.30", IfIndex(5), config::Role::local, "blue", 2});
+  site.ports.push_back({"other", IfIndex(6), config::Role::local, "red", 3});
+  site.ports[2].carrier = site.ports[3].carrier = Carrier{IfIndex(4), 30};
+  const Error error = refused(small_mesh(), site);
+  CHECK(error.code == errc::ambiguous);
+  CHECK(mentions(error, "interface index 4, VLAN 30, is configured twice"));
+}
+
 TEST_CASE("ports carry role, segment and counter slot") {
   const Tables tables = compiled(small_mesh()).tables;
   REQUIRE(tables.ports.size() == 2);
