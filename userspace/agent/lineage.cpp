@@ -46,6 +46,7 @@ Error with_known_head(Error error, const std::filesystem::path& pins) {
 
 Result<Lineage> open_lineage(LineageOrder order) {
   Lineage lineage;
+  lineage.replica = ledger::Replica(order.mesh);
   lineage.history = ledger::StreamHistory(order.key.value_or(wire::PublicKey{}));
   std::optional<dataplane::JournalPin> pin;
   ledger::JournalOptions options;

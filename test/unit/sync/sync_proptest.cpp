@@ -78,7 +78,7 @@ class RandomLife {
 }  // namespace
 
 TEST_CASE("whatever becomes of links and disks, gateways that are linked again end with the same events") {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
     CAPTURE(seed);
     RandomLife life(seed);
     for (int i = 0; i < 60; ++i)
