@@ -73,7 +73,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 # ---- agent and command-line tool --------------------------------------------------------------------------------
 
-LIB_MODULES := core wire config authority ledger mesh dataplane observe agent
+LIB_MODULES := core wire config authority ledger mesh sync dataplane observe agent
 LIB_SOURCES := $(filter-out %/main.cpp,$(foreach m,$(LIB_MODULES),$(wildcard userspace/$(m)/*.cpp)))
 AGENT_SOURCES := userspace/agent/main.cpp
 CLI_SOURCES := $(wildcard userspace/cli/*.cpp)
@@ -284,8 +284,9 @@ FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$
 # The journal's fuzzer opens journals on the simulated disk, with small segments.
 FUZZ_JOURNAL := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard userspace/ledger/*.cpp test/sim/simulated_*.cpp) \
   test/sim/journals.cpp)
-.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_JOURNAL)
+.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_JOURNAL) $(BUILD)/fuzz/userspace/sync/message.o
 $(BUILD)/fuzz/fuzz_journal: $(FUZZ_JOURNAL)
+$(BUILD)/fuzz/fuzz_sync: $(BUILD)/fuzz/userspace/sync/message.o
 $(BUILD)/fuzz/%: CPPFLAGS += -Itest -DPOSTERN_SIMULATED_SEGMENT_BYTES=65536
 FUZZFLAGS := -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp | $(DEPS)

@@ -19,9 +19,10 @@ MAY_INCLUDE = {
     "authority": ["core", "wire", "config"],
     "ledger": ["core", "wire", "authority"],
     "mesh": ["core", "wire", "config", "authority", "ledger"],
+    "sync": ["core", "wire", "authority", "ledger", "mesh"],
     "dataplane": ["core", "wire", "config", "authority", "ledger"],
-    "observe": ["core", "wire", "config", "authority", "ledger", "mesh", "dataplane"],
-    "agent": ["core", "wire", "config", "authority", "ledger", "mesh", "dataplane", "observe"],
+    "observe": ["core", "wire", "config", "authority", "ledger", "mesh", "sync", "dataplane"],
+    "agent": ["core", "wire", "config", "authority", "ledger", "mesh", "sync", "dataplane", "observe"],
     "cli": ["core", "wire", "config", "authority", "ledger"],
 }
 # bpf/abi.h: limits for the documents, layouts for the data plane and what shows it.

@@ -323,7 +323,7 @@ std::string Scenario::outcome(const Result<Lseq>& head, std::size_t payloads) {
 std::string Scenario::compact(Journal& journal) {
   phase_ = "compaction";
   KeepEverything everything;
-  EventSummary needed(compaction_rules());
+  EventSummary needed(compaction_rules(), key_.public_key());
   Summary& summary = gateway_ ? static_cast<Summary&>(needed) : everything;
   const Result<CompactionReport> done = journal.compact({key_, summary, 0});
   if (done) {

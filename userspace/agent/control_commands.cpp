@@ -88,7 +88,7 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
       {"rules", [](ControlCommands& self, std::string_view) { return self.rules(); }},
       {"links",
        [](ControlCommands& self, std::string_view) -> Result<Json> {
-         return links_report(self.gateway_->links());
+         return links_report(self.gateway_->links(), self.gateway_->sync());
        }},
       {"doctor", [](ControlCommands& self, std::string_view) { return self.doctor(); }},
       {"journal-compact", [](ControlCommands& self, std::string_view) { return self.gateway_->compact(); }},

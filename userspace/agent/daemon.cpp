@@ -106,7 +106,10 @@ void Daemon::watch() {
       log_.warn("event ring: {}", drained.error().message());
   });
   sample_watch_.emplace(io_, samples_->poll_fd(), [this] { take_samples(); });
-  links_.emplace(io_, gateway_->config().mesh, *gateway_->foundation().key, clock_, log_);
+  const wire::SecretKey& key = *gateway_->foundation().key;
+  sync_.emplace(io_, gateway_->replica(), key.public_key(), clock_, log_);
+  links_.emplace(io_, gateway_->config().mesh, key, clock_, log_, &sync_->handler());
+  sync_->carry_over(links_->links());
   follow_members();
   each_second_.emplace(io_, kSecond, [this] {
     commands_.watchers().tick();
@@ -183,6 +186,7 @@ Result<> Daemon::see_from_source(std::string_view text) {
 void Daemon::follow_members() {
   const std::optional<Served>& served = gateway_->adoption().served();
   const config::Config& config = gateway_->config();
+  sync_->follow(served ? served->authors : std::set<wire::PublicKey>());
   links_->follow(served && config.links ? served->members : mesh::Members(), config.links_listen);
   note_links();
 }
@@ -191,6 +195,7 @@ void Daemon::note_links() {
   LinksStatus status = links_->status();
   status.on = gateway_->config().links;
   gateway_->note_links(std::move(status));
+  gateway_->note_sync(sync_->status());
 }
 
 void Daemon::wait_for_signal() {

@@ -12,6 +12,7 @@
 #include "agent/control_server.h"
 #include "agent/gateway.h"
 #include "agent/gateway_links.h"
+#include "agent/gateway_sync.h"
 #include "agent/repeating_timer.h"
 #include "agent/snapshot_source.h"
 #include "agent/watched_fd.h"
@@ -72,6 +73,7 @@ class Daemon {
   std::optional<RepeatingTimer> each_second_;
   std::optional<RepeatingTimer> each_check_;
   std::optional<RepeatingTimer> each_neighbour_round_;
+  std::optional<GatewaySync> sync_;
   std::optional<GatewayLinks> links_;
   std::optional<ControlServer> control_;
   std::unique_ptr<observe::HttpServer> http_;

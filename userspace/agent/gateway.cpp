@@ -312,6 +312,7 @@ void Gateway::compact_when_due() {
   const std::optional<Result<ledger::CompactionReport>> done = compaction_.take_result();
   if (done && !*done) log_->warn("journal: not compacted: {}", done->error().message());
   if (done && *done && (*done)->compacted) {
+    base_->lineage.replica.compacted(*(*done)->in_force);
     log_->info("journal: compacted {} records into base-{}, which keeps {} events", (*done)->records,
                (*done)->base, (*done)->kept_events);
     if (!(*done)->leftover.empty()) log_->warn("journal: old files stay for now: {}", (*done)->leftover);
@@ -354,6 +355,15 @@ observe::Health Gateway::health() const {
   if (!source_.problem.empty()) health.problems.push_back(source_.problem);
   for (std::string& problem : problems_of(links_))
     health.problems.push_back(std::move(problem));
+  for (const sync::SyncRow& row : sync_.rows) {
+    if (row.penalty_left_ns == 0) continue;
+    health.problems.push_back("nothing is taken from gateway " + row.gateway + " for now (" + row.why +
+                              "); if that comes again, look after that gateway");
+  }
+  if (!base_->lineage.replica.own_lost().empty()) {
+    health.problems.push_back(base_->lineage.replica.own_lost() +
+                              "; what only the lost records told is forgotten; a restart ends this notice");
+  }
   for (const InterfaceState& state : interfaces_.states())
     if (!state.problem.empty()) health.problems.push_back(state.problem);
   const ledger::JournalStatus journal = base_->lineage.journal->status();

@@ -20,6 +20,7 @@
 #include "agent/neighbours.h"
 #include "agent/source_status.h"
 #include "agent/standing.h"
+#include "agent/sync_status.h"
 #include "config/config.h"
 #include "dataplane/losses.h"
 #include "observe/health.h"
@@ -67,6 +68,9 @@ class Gateway {
   // The same for the links to other gateways.
   void note_links(LinksStatus status) { links_ = std::move(status); }
   const LinksStatus& links() const { return links_; }
+  // And for what they carry.
+  void note_sync(SyncStatus status) { sync_ = std::move(status); }
+  const SyncStatus& sync() const { return sync_; }
 
   observe::Health health() const;
   const config::Config& config() const { return config_; }
@@ -76,6 +80,7 @@ class Gateway {
   const Adoption& adoption() const { return adoption_; }
   dataplane::Netdev& netdev() { return *base_->netdev; }
   Neighbours& neighbours() { return neighbours_; }
+  ledger::Replica& replica() { return base_->lineage.replica; }
   // Null when the kernel cannot tell of lost frames; then health() says so.
   const dataplane::Losses* losses() const { return losses_.get(); }
   bool backstop_intact() const { return backstop_intact_; }
@@ -109,6 +114,7 @@ class Gateway {
   Alarms alarms_;
   SourceStatus source_;
   LinksStatus links_;
+  SyncStatus sync_;
   dataplane::SwapReport last_swap_;
   bool backstop_intact_ = false;
   std::unique_ptr<dataplane::Losses> losses_;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The links of a running gateway: joins mesh/links.h to sockets, the clock, the served snapshot and the log.
-// Until something is carried over links, what they carry is passed over.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -13,7 +13,7 @@ void JournalCompaction::start_if_wanted() {
   tried_segment_ = segment;
   const std::int64_t now_ms = clock_.wall_ms();
   running_ = std::async(std::launch::async, [this, now_ms] {
-    ledger::EventSummary summary(ledger::compaction_rules());
+    ledger::EventSummary summary(ledger::compaction_rules(), key_.public_key());
     return journal_.compact({key_, summary, now_ms});
   });
 }

@@ -66,10 +66,11 @@ Result<wire::Json> journal_page(const ledger::Journal& journal, const wire::Json
 }
 
 Result<wire::Json> compact_journal(Foundation& base, const Clock& clock) {
-  ledger::EventSummary summary(ledger::compaction_rules());
+  ledger::EventSummary summary(ledger::compaction_rules(), base.key->public_key());
   Result<ledger::CompactionReport> report =
       base.lineage.journal->compact({*base.key, summary, clock.wall_ms()});
   if (!report) return pass_on(std::move(report));
+  if (report->in_force) base.lineage.replica.compacted(*report->in_force);
   return Json::object({{"base", Json::decimal(report->base)},
                        {"compacted", report->compacted},
                        {"kept_events", Json::decimal(report->kept_events)},

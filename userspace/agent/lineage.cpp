@@ -4,19 +4,20 @@
 #include "agent/continuity.h"
 #include "agent/errors.h"
 #include "ledger/event_replay.h"
+#include "ledger/own_lineage.h"
 
 namespace postern::agent {
 namespace {
 
-Result<> take(Lineage& lineage, const LineageOrder& order, const ledger::Record& record,
-              const ledger::Event& event) {
+Result<> take(Lineage& lineage, ledger::OwnLineage& written, const LineageOrder& order,
+              const ledger::Record& record, const ledger::Event& event) {
   if (event.mesh != order.mesh) {
     return fail(errc::foreign_mesh, "it is of mesh \"" + event.mesh + "\", the config says \"" + order.mesh +
                                         "\"; set `state` to this mesh's own directory");
   }
   lineage.replica.replay(record, event);
-  // What a gateway adopted, others may tell of, but only its own events make it remember.
-  if (event.key == order.key) {
+  // What a gateway adopted, others may tell of, but only what it wrote itself makes it remember.
+  if (written.wrote(event, record.from_base)) {
     if (Result<> folded = ledger::apply_event(lineage.authority, event); !folded) return folded;
   }
   return lineage.history.add(event, record);
@@ -68,8 +69,9 @@ Result<Lineage> open_lineage(LineageOrder order) {
     compared = true;
     return ledger::Resumption::continued;
   };
+  ledger::OwnLineage written(order.key);
   ledger::EventReplay replay([&](const ledger::Record& record, const ledger::Event& event) -> Result<> {
-    Result<> taken = take(lineage, order, record, event);
+    Result<> taken = take(lineage, written, order, record, event);
     return taken ? std::move(taken)
                  : pass_on(std::move(taken), "journal record " + std::to_string(record.lseq.value));
   });
@@ -97,7 +99,9 @@ ledger::Continuation continuation_of(const Lineage& lineage) {
   evidence.broken = !lineage.broken.empty();
   evidence.pinned = lineage.pinned;
   evidence.clean_stop = lineage.journal->recovery().clean_stop;
-  evidence.alone = true;  // gateways do not link yet, so nobody holds copies of this stream
+  // A start does not wait for its peers. What they hold beyond the journal they give back as soon as they are
+  // linked; then the stream is given up (SPEC 9.5).
+  evidence.alone = true;
   return ledger::decide_continuation(evidence);
 }
 

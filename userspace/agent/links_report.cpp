@@ -18,7 +18,27 @@ Json text_or_null(const std::string& text) {
   return text.empty() ? Json(nullptr) : Json(text);
 }
 
-Json row_json(const mesh::LinkRow& row, std::uint64_t now_ns) {
+Json sync_json(const sync::SyncRow& row) {
+  return Json::object({{"on", row.on},
+                       {"events_in", Json::decimal(row.events_in)},
+                       {"events_out", Json::decimal(row.events_out)},
+                       {"missing", Json::decimal(row.missing)},
+                       {"streams_behind", Json::decimal(row.streams_behind)},
+                       {"credit_bytes", Json::decimal(row.credit_bytes)},
+                       {"waiting_bytes", Json::decimal(row.waiting_bytes)},
+                       {"penalties", Json::decimal(row.penalties)},
+                       {"penalty_left_ms", Json::decimal(row.penalty_left_ns / mesh::kMillisecond_ns)},
+                       {"why", text_or_null(row.why)}});
+}
+
+Json counts_json(const sync::SyncCounts& counts) {
+  Json out = Json::object({});
+  for (const sync::SyncCount& count : sync::named(counts))
+    out.set(std::string(count.name), Json::decimal(count.value));
+  return out;
+}
+
+Json row_json(const mesh::LinkRow& row, const sync::SyncRow* sync, std::uint64_t now_ns) {
   const bool up = row.state == mesh::LinkState::up;
   return Json::object(
       {{"gateway", row.gateway},
@@ -37,15 +57,16 @@ Json row_json(const mesh::LinkRow& row, std::uint64_t now_ns) {
        {"queued_bytes", Json::decimal(row.queued_bytes)},
        {"trouble", text_or_null(row.trouble)},
        {"refused_us", row.refused_us ? Json(mesh::refusal_label(*row.refused_us)) : Json(nullptr)},
-       {"twin", row.twin}});
+       {"twin", row.twin},
+       {"sync", sync_json(sync == nullptr ? sync::SyncRow() : *sync)}});
 }
 
 }  // namespace
 
-wire::Json links_report(const LinksStatus& status) {
+wire::Json links_report(const LinksStatus& status, const SyncStatus& sync) {
   Json rows = Json::array();
   for (const mesh::LinkRow& row : status.rows)
-    rows.push(row_json(row, status.made_ns));
+    rows.push(row_json(row, sync.find(row.gateway), status.made_ns));
   Json listening = Json::array();
   for (const Endpoint& endpoint : status.listening)
     listening.push(endpoint.text());
@@ -61,6 +82,7 @@ wire::Json links_report(const LinksStatus& status) {
                        {"problem", text_or_null(status.problem)},
                        {"links", std::move(rows)},
                        {"refusals", std::move(refusals)},
+                       {"sync", counts_json(sync.counts)},
                        {"timeouts", Json::decimal(status.timeouts)},
                        {"half_open", number(status.half_open)}});
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,6 +38,7 @@ struct Served {
   std::vector<IpAddress> remotes;                                        // tunnel addresses of active peers
   mesh::Members members;                                                 // gateways that may link
   std::map<wire::PublicKey, std::string> node_names;                     // removed gateways too
+  std::set<wire::PublicKey> authors;                                     // whose events are taken
   UtcSeconds judged_at;  // the time by which validity was judged
   std::optional<UtcSeconds> changes_at;
 };

@@ -82,6 +82,16 @@ bool is_open(const Gateway& gateway) {
   return open && (closes_ns == 0 || gateway.clock().monotonic_ns() < closes_ns);
 }
 
+observe::LinkObservation link_observation(const mesh::LinkRow& row, const sync::SyncRow* sync) {
+  observe::LinkObservation out{row.gateway, row.state == mesh::LinkState::up, row.rtt_ns};
+  if (sync == nullptr) return out;
+  out.events_in = sync->events_in;
+  out.events_out = sync->events_out;
+  out.events_missing = sync->missing;
+  out.throttled = sync->penalty_left_ns > 0;
+  return out;
+}
+
 }  // namespace
 
 wire::Json names_array(const std::vector<std::string_view>& names) {
@@ -184,7 +194,9 @@ observe::Observation observation(const Gateway& gateway) {
   seen.journal_torn = base.lineage.journal->recovery().found == ledger::RecoveryClass::torn ? 1 : 0;
   seen.backstop_intact = gateway.backstop_intact();
   for (const mesh::LinkRow& row : gateway.links().rows)
-    seen.links.push_back({row.gateway, row.state == mesh::LinkState::up, row.rtt_ns});
+    seen.links.push_back(link_observation(row, gateway.sync().find(row.gateway)));
+  for (const sync::SyncCount& count : sync::named(gateway.sync().counts))
+    seen.sync_results.emplace_back(count.name, count.value);
   seen.link_refusals = gateway.links().refusals;
   seen.link_timeouts = gateway.links().timeouts;
   return seen;

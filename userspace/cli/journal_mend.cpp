@@ -40,7 +40,7 @@ Outcome repair(const Globals& globals, const Loss& loss) {
   if (!place) return refuse(place.error());
   const Result<wire::SecretKey> key = place->node_key();
   if (!key) return refuse(key.error());
-  ledger::EventSummary summary(ledger::compaction_rules());
+  ledger::EventSummary summary(ledger::compaction_rules(), key->public_key());
   const Result<ledger::RepairReport> report = ledger::repair_journal(
       place->options(), {*key, summary, SystemClock().wall_ms(), Lseq(loss.from), Lseq(loss.known_head)});
   if (!report) return refuse(report.error());

@@ -20,7 +20,18 @@ std::string round_trip(const Reply& link) {
   return std::to_string(rtt_us / kMicrosecondsPerMillisecond) + " ms";
 }
 
+std::string events(const Reply& sync) {
+  if (!sync.flag("on")) return "-";
+  return sync.text("events_in") + "/" + sync.text("events_out");
+}
+
+std::string missing(const Reply& sync) {
+  return sync.flag("on") ? sync.text("missing") : "-";
+}
+
 std::string note(const Reply& link) {
+  const Reply sync = link.at("sync");
+  if (sync.count("penalty_left_ms") > 0) return "not listened to: " + sync.text("why");
   if (link.flag("twin")) return "TWO PROCESSES UNDER ONE KEY";
   if (link.has("refused_us")) return "refuses us: " + link.text("refused_us");
   return link.text("trouble");
@@ -45,12 +56,15 @@ std::string page(const Reply& result) {
                {"ROUND TRIP", Table::Side::right},
                {"RECEIVED", Table::Side::right},
                {"SENT", Table::Side::right},
+               {"EVENTS IN/OUT", Table::Side::right},
+               {"MISSING", Table::Side::right},
                {"NOTE"}});
   for (const Reply& link : result.list("links")) {
     table.add({link.text("gateway"), link.text("state"),
                span_words(static_cast<std::int64_t>(link.count("since_s"))), link.text("address"),
                link.text("made_by"), round_trip(link), size_words(link.count("bytes_in")),
-               size_words(link.count("bytes_out")), note(link)});
+               size_words(link.count("bytes_out")), events(link.at("sync")), missing(link.at("sync")),
+               note(link)});
   }
   std::string out = table.empty()
                         ? "no other gateways: no snapshot is served, or it names none beside this one\n"

@@ -29,6 +29,7 @@ struct CompactionReport {
   std::uint64_t records = 0;      // that it replaced now
   std::uint64_t kept_events = 0;  // that it holds
   std::vector<std::string> unlinked;
+  std::shared_ptr<const Base> in_force;  // null: nothing was compacted
   std::string leftover;  // why something that should be gone is still there; the next round tries again
 };
 

@@ -82,7 +82,7 @@ Offer Replica::offer(VerifiedEvent event) {
     return *known == Offer::taken ? take(std::move(event)) : *known;
   }
   const Place place = fold_.place(event.event, event.hash);
-  if (event.event.stream == stream_->id() && (place == Place::next || place == Place::ahead)) {
+  if (continues_own(event.event) && (place == Place::next || place == Place::ahead)) {
     const Result<> renewed =
         give_up_own("others hold events of it that this journal does not: its disk went back");
     return renewed ? Offer::own : Offer::failed;
@@ -109,6 +109,17 @@ Offer Replica::offer(VerifiedEvent event) {
       return Offer::invalid;
   }
   return Offer::invalid;
+}
+
+// Whether it can only stand behind what this journal wrote last: in its stream, or in one that was opened for
+// it.
+bool Replica::continues_own(const Event& event) const {
+  if (event.stream == stream_->id()) return true;
+  const StreamState* const own = fold_.find(stream_->id());
+  if (own == nullptr || event.key != own->author || event.kind != kStreamOpened) return false;
+  const wire::Json* const predecessor = event.body.find("predecessor");
+  const std::string* const named = predecessor != nullptr ? predecessor->as_string() : nullptr;
+  return named != nullptr && *named == to_hex(stream_->id());
 }
 
 // Of a stream with events in flight: only what follows on them is judged now, all else when they are durable.
@@ -163,7 +174,11 @@ void Replica::landed(VerifiedEvent event, Result<Lseq> lseq) {
     failed_ = failed_ || lseq.error().code != errc::disk_full;
   }
   if (--tip.events == 0) tips_.erase(event.event.stream);
-  if (lseq) count(event, *lseq);
+  if (!lseq) return;
+  count(event, *lseq);
+  // It may tell of a fork of the own stream. What cannot be written now is tried again by whoever asks next.
+  if (event.event.kind != kStreamForked) return;
+  [[maybe_unused]] const Result<> told = announce_forks();
 }
 
 void Replica::count(const VerifiedEvent& event, Lseq lseq) {
@@ -190,9 +205,6 @@ Offer Replica::prove(const VerifiedEvent& other) {
   const Result<ForkProof> proof = prove_fork(*header, *other_header);
   if (!proof) return Offer::invalid;
   if (fold_.learn(*proof)) index_.cut(proof->stream, proof->at);
-  if (proof->stream == stream_->id()) {
-    if (!give_up_own("it is forked at seq " + std::to_string(proof->at.value))) return Offer::failed;
-  }
   return announce_forks() ? Offer::forked : Offer::failed;
 }
 
@@ -202,10 +214,13 @@ Result<> Replica::give_up_own(std::string why) {
 }
 
 Result<> Replica::announce_forks() {
+  const StreamState* const own = fold_.find(stream_->id());
+  if (own != nullptr && own->fork) {
+    Result<> renewed = give_up_own("it is forked at seq " + std::to_string(own->fork->at.value));
+    if (!renewed) return renewed;
+  }
   std::vector<Draft> drafts;
   for (const ForkProof& proof : fold_.unannounced()) {
-    // A stream cannot tell of its own fork: nothing behind it counts. Its author opens a new one first.
-    if (proof.stream == stream_->id()) continue;
     drafts.push_back({std::string(kStreamForked), body_of(proof)});
   }
   return drafts.empty() ? Result<>() : stream_->write(drafts);

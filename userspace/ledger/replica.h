@@ -78,8 +78,8 @@ class Replica {
   // An event from elsewhere. At a new fork the proof is journaled at once, in the own stream; a new one is
   // opened first when it is the own stream that is forked, or that somebody knows more of than this journal.
   Offer offer(VerifiedEvent event);
-  // Writes what is missing in the own stream for others to know all forks: after a start, and after each
-  // round.
+  // Writes what is missing in the own stream for others to know all forks, and opens a new one first when the
+  // own one is forked itself: after a start, and whenever a fork became known.
   Result<> announce_forks();
   // The journal was compacted into `base`.
   void compacted(const Base& base);
@@ -111,6 +111,7 @@ class Replica {
   void landed(VerifiedEvent event, Result<Lseq> lseq);
   Offer prove(const VerifiedEvent& other);
   Result<> give_up_own(std::string why);
+  bool continues_own(const Event& event) const;
   bool within_quota(const VerifiedEvent& event) const;
 
   Fold fold_;

@@ -321,7 +321,7 @@ Result<CompactionReport> SegmentedJournal::compact(const CompactionOrder& order)
   }
   if (!done->base) return std::move(done->report);
   const std::lock_guard<std::mutex> lock(mutex_);
-  published_.pages.base = done->base;
+  published_.pages.base = done->report.in_force = done->base;
   for (const std::string& name : done->report.unlinked) {
     const std::optional<std::uint64_t> number = segment_number(name);
     if (!number) continue;

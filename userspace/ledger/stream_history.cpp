@@ -17,15 +17,16 @@ tl::unexpected<Error> gap_before(const Id128& stream, Seq seq) {
 
 Result<> StreamHistory::add(const Event& event, const Record& record) {
   lamport_ = std::max(lamport_, event.lamport);
-  if (event.key != key_) return {};
-  if (event.seq == Seq(1)) {
+  const OwnLineage::Origin origin = lineage_.take(event, record.from_base);
+  if (origin == OwnLineage::Origin::fetched) return {};
+  if (origin == OwnLineage::Origin::opened) {
     const wire::Json* predecessor = event.body.find("predecessor");
     const bool has_predecessor = predecessor != nullptr && !predecessor->is_null();
     own_ = StreamEnd{event.stream, event.seq, event_hash(record.payload), record.lseq, has_predecessor};
     from_base_ = record.from_base;
     return {};
   }
-  if (!own_ || event.stream != own_->stream) {
+  if (origin == OwnLineage::Origin::found) {
     if (!record.from_base) return gap_before(event.stream, event.seq);
     // A repair lost the stream's beginning, and kept what stood behind it.
     own_ = StreamEnd{event.stream, event.seq, event_hash(record.payload), Lseq(), false};

@@ -8,6 +8,7 @@
 
 #include "ledger/base.h"
 #include "ledger/event.h"
+#include "ledger/own_lineage.h"
 #include "ledger/record.h"
 
 namespace postern::ledger {
@@ -25,7 +26,7 @@ struct StreamEnd {
 
 class StreamHistory {
  public:
-  explicit StreamHistory(const wire::PublicKey& key) : key_(key) {}
+  explicit StreamHistory(const wire::PublicKey& key) : lineage_(key) {}
 
   // The next event and the record that it stood in. errc::event_invalid when the own stream has a gap: such a
   // journal cannot be continued.
@@ -45,7 +46,7 @@ class StreamHistory {
     Hash256 prev{};
   };
 
-  wire::PublicKey key_;
+  OwnLineage lineage_;
   std::optional<StreamEnd> own_;
   bool from_base_ = false;  // own_ is of an event that the base keeps
   std::optional<Seam> seam_;

@@ -25,7 +25,8 @@ void raise_floors(std::map<std::string, Epoch>& floors, const wire::Json& body) 
 
 }  // namespace
 
-EventSummary::EventSummary(Rules rules) : rules_(std::move(rules)), drop_at_(kFewestLookedThrough) {
+EventSummary::EventSummary(Rules rules, const wire::PublicKey& own)
+    : rules_(std::move(rules)), lineage_(own), drop_at_(kFewestLookedThrough) {
   for (const std::unique_ptr<Retention>& rule : rules_)
     for (const std::string& kind : rule->kinds())
       rule_by_kind_.emplace(kind, rule.get());
@@ -37,30 +38,32 @@ Result<> EventSummary::start(const BaseState& earlier) {
   state_.spend = earlier.spend;
   state_.claims = earlier.claims;
   for (const KeptEvent& kept : earlier.events)
-    if (Result<> taken = take(kept, false); !taken) return taken;
+    if (Result<> taken = take(kept, false, true); !taken) return taken;
   return {};
 }
 
 Result<> EventSummary::add(const Record& record) {
-  return take({record.lseq, record.hash, record.payload}, false);
+  return take({record.lseq, record.hash, record.payload}, false, false);
 }
 
 Result<bool> EventSummary::rescue(const Record& record) {
   if (!open_event(record.payload)) return false;
-  if (Result<> taken = take({record.lseq, record.hash, record.payload}, true); !taken)
+  if (Result<> taken = take({record.lseq, record.hash, record.payload}, true, true); !taken)
     return pass_on(std::move(taken));
   return true;
 }
 
-Result<> EventSummary::take(KeptEvent kept, bool rescued) {
+Result<> EventSummary::take(KeptEvent kept, bool rescued, bool from_base) {
   // Verified when it was journaled or replayed; the chain vouches for it since.
   Result<Event> event = read_event(kept.payload);
   const std::string where = "record " + std::to_string(kept.lseq.value);
   if (!event) return pass_on(std::move(event), where);
-  raise_floors(state_.floors, event->body);
+  const bool own = lineage_.wrote(*event, from_base);
+  if (own) raise_floors(state_.floors, event->body);
   const bool behind_hole = !advance(*event, kept.payload);
   const auto known = rule_by_kind_.find(event->kind);
-  Retention* const rule = known == rule_by_kind_.end() ? nullptr : known->second;
+  Retention* rule = known == rule_by_kind_.end() ? nullptr : known->second;
+  if (rule != nullptr && !own) rule = &of_others_;
   if (rule != nullptr) {
     if (Result<> seen = rule->see(kept.lseq, *event); !seen) return pass_on(std::move(seen), where);
   }

@@ -5,12 +5,14 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/result.h"
 #include "ledger/base.h"
 #include "ledger/event.h"
+#include "ledger/own_lineage.h"
 #include "ledger/record.h"
 #include "ledger/retention.h"
 
@@ -32,14 +34,16 @@ class Summary {
 };
 
 // The summary of real events: heads of all streams (as far as they are dense), the highest floors; of kinds
-// that a rule knows, the events that it needs; of every other kind, of a stream behind a hole, and of what
-// was rescued from behind damage, all. Memory: what is kept, and at most as much again.
+// that a rule knows, the events that it needs of those that this journal wrote; of every other kind, of a
+// stream behind a hole, and of what was rescued from behind damage, all. Memory: what is kept, and at most as
+// much again.
 class EventSummary final : public Summary {
  public:
   using Rules = std::vector<std::unique_ptr<Retention>>;
 
-  // Each rule fresh, and no kind known to two of them.
-  explicit EventSummary(Rules rules);
+  // Each rule fresh, and no kind known to two of them. `own`: the node whose journal it is; rules and floors
+  // look at what it wrote alone, since that is all that it remembers itself by.
+  EventSummary(Rules rules, const wire::PublicKey& own);
 
   Result<> start(const BaseState& earlier) override;
   Result<> add(const Record& record) override;
@@ -47,11 +51,21 @@ class EventSummary final : public Summary {
   Result<BaseState> finish() override;
 
  private:
-  Result<> take(KeptEvent kept, bool rescued);
+  Result<> take(KeptEvent kept, bool rescued, bool from_base);
   bool advance(const Event& event, std::string_view payload);
   void drop_unneeded();
 
+  // Of others' events of a kind that a rule knows.
+  class NeedsNone final : public Retention {
+   public:
+    std::vector<std::string> kinds() const override { return {}; }
+    Result<> see(Lseq, const Event&) override { return {}; }
+    std::set<Lseq> needed() const override { return {}; }
+  };
+
   Rules rules_;
+  NeedsNone of_others_;
+  OwnLineage lineage_;
   std::map<std::string, Retention*> rule_by_kind_;
   BaseState state_;
   std::vector<const Retention*> judges_;  // of state_.events, one for one; null: it stays

@@ -201,6 +201,24 @@ void links(const Observation& seen, std::vector<MetricFamily>& out) {
   }
   out.push_back(std::move(up));
   out.push_back(std::move(rtt));
+  MetricFamily events =
+      counter("postern_sync_events_total", "New events by the gateway that they came from or went to.");
+  MetricFamily missing =
+      gauge("postern_replica_lag_events", "Events that the gateway says to have and this one has not.");
+  MetricFamily throttled =
+      gauge("postern_sync_throttled", "1 while nothing is taken from the gateway: it sent what none sends.");
+  for (const LinkObservation& link : seen.links) {
+    add(events, {{"gateway", link.gateway}, {"direction", "in"}}, static_cast<double>(link.events_in));
+    add(events, {{"gateway", link.gateway}, {"direction", "out"}}, static_cast<double>(link.events_out));
+    add(missing, {{"gateway", link.gateway}}, static_cast<double>(link.events_missing));
+    add(throttled, {{"gateway", link.gateway}}, link.throttled ? 1 : 0);
+  }
+  out.push_back(std::move(events));
+  out.push_back(std::move(missing));
+  out.push_back(std::move(throttled));
+  out.push_back(
+      by_label(counter("postern_sync_results_total", "What came of events and messages of other gateways."),
+               "result", seen.sync_results));
   MetricFamily refusals =
       counter("postern_link_refusals_total", "What was refused of connections between gateways, by reason.");
   for (const mesh::Refusal refusal : mesh::kRefusals)

@@ -35,6 +35,11 @@ struct LinkObservation {
   std::string gateway;
   bool up = false;
   std::optional<std::uint64_t> rtt_ns{};
+  // Of the sync with it (SPEC 9).
+  std::uint64_t events_in = 0;
+  std::uint64_t events_out = 0;
+  std::uint64_t events_missing = 0;
+  bool throttled = false;
 };
 
 // Everything that the metrics tell, at one moment. Plain values: the loop fills it, another thread renders
@@ -79,6 +84,7 @@ struct Observation {
   std::vector<LinkObservation> links;
   mesh::RefusalCounts link_refusals;
   std::uint64_t link_timeouts = 0;
+  std::vector<std::pair<std::string_view, std::uint64_t>> sync_results;  // by what came of it
 };
 
 }  // namespace postern::observe

@@ -52,7 +52,7 @@ struct Archived {
     const Result<std::unique_ptr<Journal>> journal = scratch.open();
     REQUIRE(journal);
     scratch.options.before_change = nullptr;
-    EventSummary summary({});
+    EventSummary summary({}, key.public_key());
     const Result<CompactionReport> report = (*journal)->compact({key, summary, 1});
     REQUIRE_MESSAGE(report, (report ? "" : report.error().message()));
     REQUIRE(report->compacted);

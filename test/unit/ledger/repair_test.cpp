@@ -283,7 +283,7 @@ TEST_CASE("an event behind the damage whose signature is wrong is not rescued, a
       REQUIRE((*journal)->append(std::vector<std::string>{payload}));
   }
   scratch.overwrite("seg-1", kFirstBatchOffset + kBlockBytes + record_field::size, "[");
-  EventSummary summary({});
+  EventSummary summary({}, node_key().public_key());
   const Result<RepairReport> report =
       repair_journal(scratch.options, {node_key(), summary, 1, Lseq(2), Lseq()});
   REQUIRE_MESSAGE(report, (report ? "" : report.error().message()));

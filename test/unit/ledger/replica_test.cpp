@@ -221,6 +221,43 @@ TEST_CASE("a gateway whose own stream is forked gives it up and tells of the for
   CHECK(node.replica->fold().find(stream)->fork->at == Seq(2));
 }
 
+TEST_CASE(
+    "a gateway that others tell of a fork of its own stream gives it up, also when it crashed in between") {
+  Node node;
+  REQUIRE(node.stream().write(std::vector<Draft>{{"Note", wire::Json::object()}}));
+  const Id128 stream = node.stream().id();
+  Event other = *open_event(**node.replica->read(stream, Seq(2)));
+  const Result<std::string> mine = header_of(**node.replica->read(stream, Seq(2)));
+  other.body = wire::Json::object({{"word", "another"}});
+  const Result<std::string> theirs = header_of(seal_event(other, node.key));
+  const Result<ForkProof> proof = prove_fork(*mine, *theirs);
+  REQUIRE(proof);
+  const wire::SecretKey finder = wire::SecretKey::generate();
+  StreamWriter writer(finder);
+  node.take_all({writer.write_all(1)[0], writer.write(std::string(kStreamForked), body_of(*proof))});
+  CHECK(node.stream().id() != stream);
+  CHECK(node.replica->own_lost().find("forked at seq 2") != std::string::npos);
+  CHECK(head_of(node, stream) == Seq(1));
+  REQUIRE(node.stream().write(std::vector<Draft>{{"Note", wire::Json::object()}}));
+  CHECK(head_of(node, node.stream().id()) == Seq(2));
+}
+
+TEST_CASE(
+    "a stream of its own that a gateway never knew, opened for the one it is at, makes it give that up") {
+  Node node;
+  const Id128 stream = node.stream().id();
+  StreamWriter successor(node.key);
+  const wire::Json opened =
+      wire::Json::object({{"head", nullptr}, {"last_seq", nullptr}, {"predecessor", to_hex(stream)}});
+  const SealedEvent opening = successor.write(std::string(kStreamOpened), opened);
+  CHECK(node.offer(opening) == Offer::own);
+  CHECK(node.stream().id() != stream);
+  const Id128 renewed = node.stream().id();
+  node.take_all({opening, successor.write("Note")});
+  node.restart();
+  CHECK(node.stream().id() == renewed);
+}
+
 TEST_CASE("a node opens no more than its share of streams here") {
   const wire::SecretKey other = wire::SecretKey::generate();
   Node node;

@@ -90,6 +90,33 @@ TEST_CASE("after a compaction the stream goes on where the base's head says") {
   CHECK(history.lamport() >= Lamport(13));
 }
 
+TEST_CASE("own events that the peers gave back change nothing about which stream is the own one") {
+  constexpr Id128 kNew{17};
+  constexpr Id128 kLost{27};
+  const auto opening = [](const Id128& stream, const Id128& predecessor) {
+    Event event = own_event(1, Hash256{});
+    event.stream = stream;
+    event.body = wire::Json::object({{"predecessor", to_hex(predecessor)}});
+    return event;
+  };
+  const auto of = [](Event event, const Id128& stream) {
+    event.stream = stream;
+    return event;
+  };
+  for (const bool from_base : {false, true}) {
+    StreamHistory history(kOwn);
+    REQUIRE(history.add(own_event(1), record(1, from_base)));
+    REQUIRE(history.add(own_event(2), record(2, from_base)));
+    REQUIRE(history.add(opening(kNew, kStream), record(3, from_base)));
+    // What the old stream had lost, and a whole stream that this journal never knew of.
+    REQUIRE(history.add(own_event(3), record(4, from_base)));
+    REQUIRE(history.add(opening(kLost, kStream), record(5, from_base)));
+    REQUIRE(history.add(of(own_event(2), kLost), record(6, from_base)));
+    CHECK(history.own()->stream == kNew);
+    CHECK(history.own()->seq == Seq(1));
+  }
+}
+
 TEST_CASE("a repair that lost the beginning of the own stream leaves it to be succeeded, not refused") {
   StreamHistory history(kOwn);
   REQUIRE(history.add(own_event(2), record(4, true)));

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sync of a running gateway: joins sync/sync.h to its replica, the links, threads that verify, the clock
+// and the served snapshot.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "agent/repeating_timer.h"
+#include "agent/sync_status.h"
+#include "core/clock.h"
+#include "mesh/links.h"
+#include "sync/sync.h"
+#include "sync/verify_pool.h"
+
+namespace spdlog {
+class logger;
+}
+
+namespace postern::agent {
+
+class GatewaySync final : private sync::Carrier {
+ public:
+  // All must outlive this. `own`: whose replica it is.
+  GatewaySync(asio::io_context& io, ledger::Replica& replica, const wire::PublicKey& own, const Clock& clock,
+              spdlog::logger& log);
+  GatewaySync(const GatewaySync&) = delete;
+  GatewaySync& operator=(const GatewaySync&) = delete;
+  ~GatewaySync() override;
+
+  // What the links carry goes here.
+  mesh::LinkHandler& handler() { return sync_; }
+  // From now on over these, which must outlive this.
+  void carry_over(mesh::Links& links) { links_ = &links; }
+  // Whose events are taken from now on.
+  void follow(const std::set<wire::PublicKey>& authors);
+  SyncStatus status() const { return {sync_.rows(), sync_.counts()}; }
+
+ private:
+  Result<> send(std::string_view gateway, ByteView message) override;
+  void hold(std::string_view gateway) override;
+  void resume(std::string_view gateway) override;
+  void tick();
+  void log_changes();
+
+  asio::io_context& io_;
+  ledger::Replica& replica_;
+  const Clock& clock_;
+  spdlog::logger& log_;
+  mesh::Links* links_ = nullptr;
+  std::set<wire::PublicKey> authors_;
+  sync::VerifyPool pool_;
+  sync::Sync sync_;
+  std::map<std::string, std::uint64_t> penalties_said_;
+  std::string own_lost_said_;
+  RepeatingTimer each_tick_;
+};
+
+}  // namespace postern::agent
