@@ -221,8 +221,7 @@ TEST_CASE("a gateway whose own stream is forked gives it up and tells of the for
   CHECK(node.replica->fold().find(stream)->fork->at == Seq(2));
 }
 
-TEST_CASE(
-    "a gateway that others tell of a fork of its own stream gives it up, also when it crashed in between") {
+TEST_CASE("a gateway that others tell of a fork of its own stream gives it up") {
   Node node;
   REQUIRE(node.stream().write(std::vector<Draft>{{"Note", wire::Json::object()}}));
   const Id128 stream = node.stream().id();
