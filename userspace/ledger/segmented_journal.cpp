@@ -67,11 +67,15 @@ Result<Resumption> ask(const JournalOptions& options, const Classification& foun
   return options.before_change({found.last.journal, found.last.machine, head, found.chain.hash});
 }
 
-Result<> refuse_existing(const Directory& directory) {
+// What it names is on the disk then: a creation that was killed may have left a name that goes with the
+// power.
+Result<> refuse_existing(Directory& directory) {
   const Io<std::vector<std::string>> names = directory.list();
   if (!names) return io_failure(names.error(), "listing of " + directory.path());
   for (const std::string& name : *names) {
     if (!name.starts_with("seg-") && !name.starts_with("base-") && !name.starts_with("auth-")) continue;
+    if (const Io<> synced = directory.sync(); !synced)
+      return io_failure(synced.error(), "fsync of " + directory.path());
     return fail(errc::exists, directory.path() + "/" + name +
                                   " is there: this directory has or had a journal; move " +
                                   "it away to create a new one");

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <set>
 
+#include "ledger/errors.h"
+#include "ledger/segmented_journal.h"
 #include "sim/simulated_directory.h"
 
 namespace postern::ledger::sim {
@@ -132,5 +134,26 @@ TEST_CASE("a full disk takes what fits and then nothing") {
 }
 
 TEST_SUITE_END();
+
+TEST_CASE(
+    "a journal that a second creation found is there after a power cut, though the first one was killed") {
+  JournalOptions options;
+  options.machine = Id128{1};
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    for (std::size_t steps = 7; steps < 14; ++steps) {
+      SimulatedDisk disk({}, seed);
+      disk.end_after(steps, End::killed);
+      (void)SegmentedJournal::create(std::make_unique<SimulatedDirectory>(disk), options);
+      if (disk.dead()) disk.restart();
+      disk.end_after(0, End::killed);
+      const Result<> again = SegmentedJournal::create(std::make_unique<SimulatedDirectory>(disk), options);
+      REQUIRE((again || again.error().code == errc::exists));
+      disk.end_now(End::power_cut);
+      disk.restart();
+      const auto journal = SegmentedJournal::open(std::make_unique<SimulatedDirectory>(disk), options, {});
+      REQUIRE_MESSAGE(journal, (journal ? "" : journal.error().message()));
+    }
+  }
+}
 
 }  // namespace postern::ledger::sim
