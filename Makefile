@@ -232,7 +232,7 @@ mutants: $(SKELETON)
 # ---- measurements -----------------------------------------------------------------------------------------------
 
 BENCH_OBJECTS := $(addprefix $(BUILD)/release/,bench/datapath.o test/bpf/mesh.o test/bpf/network.o test/support/frame.o)
-$(BUILD)/release/bench/%.o: CPPFLAGS += -Itest -Itest/bpf
+$(BUILD)/release/bench/%.o: CPPFLAGS += -Ibench -Itest -Itest/bpf
 $(BUILD)/bench-datapath: $(BENCH_OBJECTS) $(BUILD)/libpostern.a
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
@@ -242,7 +242,6 @@ $(BENCH_DEPS): Makefile deploy/install-packages
 	@mkdir -p $(@D) && touch $@
 BENCH_JOURNAL_OBJECTS := $(addprefix $(BUILD)/release/bench/,journal.o stores.o)
 $(BENCH_JOURNAL_OBJECTS): | $(BENCH_DEPS)
-$(BENCH_JOURNAL_OBJECTS): CPPFLAGS += -Ibench
 $(BUILD)/bench-journal: $(BENCH_JOURNAL_OBJECTS) $(LEDGER_OBJECTS)
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -lsqlite3 -lrocksdb -llmdb -o $@

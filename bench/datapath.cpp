@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "cpu_time.h"
 #include "dataplane/attachments.h"
 #include "dataplane/generations.h"
 #include "dataplane/plane.h"
@@ -20,6 +21,8 @@
 
 namespace postern::testing {
 namespace {
+
+using bench::median;
 
 struct Way {
   const char* name;
@@ -93,9 +96,10 @@ std::vector<Way> ways() {
        on_site(udp_packet({site_host(), inside(kAlpha)}, 40000, 123))},
       {"decapsulate, metered peer", Role::underlay, from_peer_packet(kBeta, syn(inside(kBeta), site_host())),
        true},
-      {"decapsulate, Geneve", Role::underlay, geneve_from(kGatewayC, syn(inside(kGatewayC), site_host())), true},
-      {"decapsulate, held resource", Role::underlay, from_peer_packet(kGatewayC, syn(ip("10.20.0.7"), site_host())),
+      {"decapsulate, Geneve", Role::underlay, geneve_from(kGatewayC, syn(inside(kGatewayC), site_host())),
        true},
+      {"decapsulate, held resource", Role::underlay,
+       from_peer_packet(kGatewayC, syn(ip("10.20.0.7"), site_host())), true},
       {"decapsulate, to a service", Role::underlay, in(inside(kAlpha), ip("10.30.0.1")), true},
       {"encapsulate, Geneve", Role::local, on_site(syn(site_host(), inside(kGatewayC))), true},
       {"relay, IPv4", Role::underlay, in(inside(kAlpha), inside(kBeta)), true},
@@ -125,12 +129,6 @@ double measure(int program, const Way& way) {
     ns = run_once(program, way, 1);
   std::nth_element(single.begin(), single.begin() + kSingles / 2, single.end());
   return single[kSingles / 2];
-}
-
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2),
-                   values.end());
-  return values[values.size() / 2];
 }
 
 int fill(int devmap, std::initializer_list<std::uint32_t> interfaces) {

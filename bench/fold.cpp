@@ -7,11 +7,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "cpu_time.h"
 #include "ledger/event_kinds.h"
 #include "ledger/fold.h"
 #include "wire/hash.h"
@@ -20,6 +20,8 @@ namespace postern {
 namespace {
 
 using namespace ledger;
+using bench::cpu_seconds;
+using bench::median;
 
 constexpr int kRounds = 5;
 constexpr std::size_t kEvents = 1'000'000;
@@ -28,21 +30,10 @@ constexpr std::size_t kStreamsANodeHere = 8;
 constexpr std::size_t kHeaderBytes = 400;  // of a signed header
 constexpr int kDigests = 20;
 
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
 double seconds_of(const std::function<void()>& work) {
   const double began = cpu_seconds();
   work();
   return cpu_seconds() - began;
-}
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
 }
 
 // The fold believes the hash that it is given, so these need neither signature nor sealed bytes.

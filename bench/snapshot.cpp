@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
@@ -17,11 +16,14 @@
 #include "authority/snapshot_check.h"
 #include "authority/snapshot_codec.h"
 #include "core/utc.h"
+#include "cpu_time.h"
 
 namespace postern {
 namespace {
 
 using namespace authority;
+using bench::cpu_seconds;
+using bench::median;
 
 constexpr int kRounds = 5;
 constexpr std::uint32_t kPeers = 100'000;
@@ -76,22 +78,11 @@ Snapshot large_snapshot(const wire::PublicKey& key) {
   return out;
 }
 
-double cpu_seconds() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
 struct Step {
   const char* name;
   std::function<bool()> run;
   std::vector<double> seconds;
 };
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
 
 std::vector<Step> steps_over(const std::string& file, const Root& root, const Snapshot& snapshot) {
   const std::string_view payload = open_envelope(file)->payload;

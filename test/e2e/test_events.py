@@ -11,6 +11,7 @@ import threading
 import pytest
 
 from lab import until
+from lab.background import Background
 from lab.journal_files import events as events_in
 
 ZERO_HASH = "0" * 64
@@ -53,14 +54,13 @@ def read_all(gw, cursor=None, limit=lambda: 1000):
             return seen, cursor
 
 
-class Follower:
+class Follower(Background):
     """`postern events --follow`, into a file."""
 
     def __init__(self, gw, *args):
         self.file = gw.files / f"followed-{random.getrandbits(32):08x}"
         with open(self.file, "wb") as out:
-            self.process = subprocess.Popen([gw.postern, "--config", gw.config, "--json", "events", "--follow", *args],
-                                            stdout=out, stderr=subprocess.PIPE)
+            super().__init__([gw.postern, "--config", gw.config, "--json", "events", "--follow", *args], out)
 
     def lines(self):
         text = self.file.read_text(encoding="utf-8")
@@ -68,19 +68,6 @@ class Follower:
 
     def ids(self):
         return ids(told(self.lines()))
-
-    def end(self):
-        self.process.send_signal(signal.SIGINT)
-        _, err = self.process.communicate(timeout=10)
-        return self.process.returncode, err.decode()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
 
 
 def same_as_written(gw, follower):

@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from lab.background import Background
 from lab.command import run
 from lab.kernel_tables import KernelTables
 from lab.mesh_lab import FORBIDDEN_UDP_PORT, UDP_PORT
@@ -19,15 +20,14 @@ from lab.wait import until
 A4, B4, C4 = "10.1.0.10", "10.2.0.10", "10.3.0.10"
 
 
-class Listening:
+class Listening(Background):
     """The tool, once the kernel has its wish."""
 
     def __init__(self, gw, *args, json_lines=True, stdout=subprocess.PIPE):
         self.kernel = KernelTables(gw)
         before = self.watched()
         options = ("--json",) if json_lines else ()
-        self.process = subprocess.Popen([gw.postern, "--config", gw.config, *options, *map(str, args)],
-                                        stdout=stdout, stderr=subprocess.PIPE)
+        super().__init__([gw.postern, "--config", gw.config, *options, *map(str, args)], stdout)
         if before == 0:
             until("the kernel is told what to watch", lambda: self.watched() or self.process.poll() is not None)
 
@@ -35,23 +35,6 @@ class Listening:
         """Until when the kernel is to tell, 0: not at all."""
         ((_, value),) = self.kernel.rows("pinned", self.kernel.pin("watch"))
         return int.from_bytes(value[:8], "little")
-
-    def end(self, number=signal.SIGINT):
-        self.process.send_signal(number)
-        out, err = self.process.communicate(timeout=10)
-        return self.process.returncode, out, err.decode()
-
-    def finish(self, timeout=10):
-        out, err = self.process.communicate(timeout=timeout)
-        return self.process.returncode, out, err.decode()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.communicate()
 
 
 def send(lab, port, count=1, source=B4):

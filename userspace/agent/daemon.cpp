@@ -186,7 +186,7 @@ Result<> Daemon::see_from_source(std::string_view text) {
 void Daemon::follow_members() {
   const std::optional<Served>& served = gateway_->adoption().served();
   const config::Config& config = gateway_->config();
-  sync_->follow(served ? served->authors : std::set<wire::PublicKey>());
+  sync_->follow(served ? served->node_names : std::map<wire::PublicKey, std::string>());
   links_->follow(served && config.links ? served->members : mesh::Members(), config.links_listen);
   note_links();
 }

@@ -34,9 +34,12 @@ GatewaySync::~GatewaySync() {
   replica_.take_from_others({}, {});
 }
 
-void GatewaySync::follow(const std::set<wire::PublicKey>& authors) {
+void GatewaySync::follow(const std::map<wire::PublicKey, std::string>& nodes) {
+  std::set<wire::PublicKey> authors;
+  for (const auto& [key, name] : nodes)
+    authors.insert(key);
   if (authors == authors_) return;
-  authors_ = authors;
+  authors_ = std::move(authors);
   sync_.authors_changed();
 }
 

@@ -35,8 +35,10 @@ class GatewaySync final : private sync::Carrier {
   mesh::LinkHandler& handler() { return sync_; }
   // From now on over these, which must outlive this.
   void carry_over(mesh::Links& links) { links_ = &links; }
-  // Whose events are taken from now on.
-  void follow(const std::set<wire::PublicKey>& authors);
+  // Whose events are taken from now on, by their keys. Revoked and removed gateways too: what they wrote
+  // before is part of what the others hold already, and whoever did not get all of it in time would differ
+  // from them for good (SPEC 9.3).
+  void follow(const std::map<wire::PublicKey, std::string>& nodes);
   SyncStatus status() const { return {sync_.rows(), sync_.counts()}; }
 
  private:

@@ -40,17 +40,6 @@ std::vector<IpAddress> active_remotes(const dataplane::Tables& tables) {
   return remotes;
 }
 
-// Revoked and removed gateways too: what they wrote before is part of what the others hold already, and
-// whoever did not get all of it in time would differ from them for good (SPEC 9.3).
-std::set<wire::PublicKey> authors_of(const authority::Snapshot& snapshot) {
-  std::set<wire::PublicKey> authors;
-  for (const authority::Gateway& gateway : snapshot.gateways)
-    authors.insert(gateway.key);
-  for (const authority::Tombstone& removed : snapshot.tombstones)
-    authors.insert(removed.key);
-  return authors;
-}
-
 }  // namespace
 
 Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled, UtcSeconds judged_at) {
@@ -73,7 +62,6 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled&& com
     served.node_names.emplace(tombstone.key, tombstone.id);
   for (const authority::Gateway& gateway : snapshot.gateways)
     served.node_names.insert_or_assign(gateway.key, gateway.id);
-  served.authors = authors_of(snapshot);
   served.legend = std::move(compiled.legend);
   served.judged_at = judged_at;
   served.host_routes = std::move(compiled.host_routes);

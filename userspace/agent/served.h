@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
-#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -37,9 +38,8 @@ struct Served {
   std::map<std::string, std::vector<dataplane::HostRoute>> host_routes;  // by segment
   std::vector<IpAddress> remotes;                                        // tunnel addresses of active peers
   mesh::Members members;                                                 // gateways that may link
-  std::map<wire::PublicKey, std::string> node_names;                     // removed gateways too
-  std::set<wire::PublicKey> authors;                                     // whose events are taken
-  UtcSeconds judged_at;  // the time by which validity was judged
+  std::map<wire::PublicKey, std::string> node_names;  // removed gateways too: all whose events are taken
+  UtcSeconds judged_at;                               // the time by which validity was judged
   std::optional<UtcSeconds> changes_at;
 };
 

@@ -3,13 +3,16 @@
 
 namespace postern::ledger {
 
+bool opens_after(const Event& opening, const Id128& stream) {
+  const wire::Json* const predecessor = opening.body.find("predecessor");
+  const std::string* const named = predecessor != nullptr ? predecessor->as_string() : nullptr;
+  return named != nullptr && *named == to_hex(stream);
+}
+
 // A stream that is opened names the one that it is opened for. What the peers give back was opened for
 // another one than the stream that the journal was at then.
 bool OwnLineage::succeeds(const Event& opening) const {
-  if (!current_) return true;
-  const wire::Json* predecessor = opening.body.find("predecessor");
-  const std::string* named = predecessor != nullptr ? predecessor->as_string() : nullptr;
-  return named != nullptr && *named == to_hex(*current_);
+  return !current_ || opens_after(opening, *current_);
 }
 
 OwnLineage::Origin OwnLineage::take(const Event& event, bool from_base) {

@@ -11,6 +11,9 @@
 
 namespace postern::ledger {
 
+// Whether a StreamOpened says that its stream goes on where `stream` ended.
+bool opens_after(const Event& opening, const Id128& stream);
+
 class OwnLineage {
  public:
   enum class Origin {

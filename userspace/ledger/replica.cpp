@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ledger/event_kinds.h"
+#include "ledger/own_lineage.h"
 
 namespace postern::ledger {
 
@@ -117,9 +118,7 @@ bool Replica::continues_own(const Event& event) const {
   if (event.stream == stream_->id()) return true;
   const StreamState* const own = fold_.find(stream_->id());
   if (own == nullptr || event.key != own->author || event.kind != kStreamOpened) return false;
-  const wire::Json* const predecessor = event.body.find("predecessor");
-  const std::string* const named = predecessor != nullptr ? predecessor->as_string() : nullptr;
-  return named != nullptr && *named == to_hex(stream_->id());
+  return opens_after(event, stream_->id());
 }
 
 // Of a stream with events in flight: only what follows on them is judged now, all else when they are durable.

@@ -26,8 +26,11 @@ StreamMark mark_of(const Id128& stream, const ledger::StreamState& state) {
 bool MarkTable::refresh(const ledger::Fold& fold, const Id128& stream) {
   const ledger::StreamState* const state = fold.find(stream);
   if (state == nullptr) return false;
-  const StreamMark now = mark_of(stream, *state);
-  StreamMark& told = marks_[stream];
+  return take(mark_of(stream, *state));
+}
+
+bool MarkTable::take(const StreamMark& now) {
+  StreamMark& told = marks_[now.stream];
   if (told == now) return false;
   told = now;
   return true;
@@ -36,11 +39,7 @@ bool MarkTable::refresh(const ledger::Fold& fold, const Id128& stream) {
 std::set<Id128> MarkTable::refresh_all(const ledger::Fold& fold) {
   std::set<Id128> changed;
   for (const auto& [stream, state] : fold.streams()) {
-    StreamMark& told = marks_[stream];
-    const StreamMark now = mark_of(stream, state);
-    if (told == now) continue;
-    told = now;
-    changed.insert(stream);
+    if (take(mark_of(stream, state))) changed.insert(stream);
   }
   return changed;
 }

@@ -30,6 +30,8 @@ class MarkTable {
   bool agrees(const Span& span, const Range& theirs) const;
 
  private:
+  bool take(const StreamMark& now);
+
   std::map<Id128, StreamMark> marks_;
 };
 

@@ -65,7 +65,7 @@ void Sync::on_down(std::string_view gateway, std::string_view /*why*/) {
 
 void Sync::on_room(std::string_view gateway) {
   Account& account = account_of(gateway);
-  if (account.session && !account.session->over) round(gateway, *account.session);
+  if (account.listens()) round(gateway, *account.session);
 }
 
 // What comes while the penalty holds is passed over.
@@ -89,7 +89,7 @@ void Sync::round(std::string_view gateway, Session& session) {
 
 void Sync::on_message(std::string_view gateway, ByteView message) {
   Account& account = account_of(gateway);
-  if (!account.session || account.session->over) {
+  if (!account.listens()) {
     ++counts_.passed_over;
     return;
   }
@@ -192,7 +192,7 @@ void Sync::hear_events(std::string_view gateway, Account& account, const Events&
     const std::optional<Hash256> known =
         job.sealed.empty() ? replica_.fold().hash_at(job.stream, job.first) : std::nullopt;
     if (known && *known == ledger::event_hash(sealed)) {
-      ++counts_.offers[static_cast<std::size_t>(Offer::known)];
+      counts_.count(Offer::known);
       job.first = job.first.next();
     } else {
       job.sealed.emplace_back(sealed);
@@ -224,7 +224,7 @@ void Sync::work(std::string_view gateway, Account& account) {
 void Sync::judged(const std::string& gateway, std::uint32_t session, Verdict verdict) {
   Account& account = account_of(gateway);
   // Of a session that is over: it will come again.
-  if (!account.session || account.session->over || account.session->inbox.session() != session) return;
+  if (!account.listens() || account.session->inbox.session() != session) return;
   account.session->inbox.verified(std::move(verdict.good));
   if (verdict.unread) ++counts_.unread;
   if (verdict.forged) {
@@ -240,11 +240,11 @@ Offer Sync::offer(ledger::VerifiedEvent event) {
   // The own stream was given up, and this event belongs to one like others' now.
   if (came_of == Offer::own) {
     all_changed_ = true;
-    ++counts_.offers[static_cast<std::size_t>(came_of)];
+    counts_.count(came_of);
     came_of = replica_.offer(event);
   }
   if (came_of == Offer::forked) all_changed_ = true;
-  ++counts_.offers[static_cast<std::size_t>(came_of)];
+  counts_.count(came_of);
   return came_of;
 }
 
@@ -325,7 +325,7 @@ void Sync::tell_changes() {
   all_changed_ = false;
   changed_.clear();
   for (auto& [gateway, account] : accounts_) {
-    if (!account.session || account.session->over) continue;
+    if (!account.listens()) continue;
     for (const Id128& stream : told) {
       account.session->outbox.tell(stream);
       review(*account.session, stream);
@@ -335,7 +335,7 @@ void Sync::tell_changes() {
 
 void Sync::authors_changed() {
   for (auto& [gateway, account] : accounts_) {
-    if (account.session && !account.session->over) begin(gateway, *account.session);
+    if (account.listens()) begin(gateway, *account.session);
   }
 }
 
@@ -371,7 +371,7 @@ std::vector<SyncRow> Sync::rows() const {
     row.penalty_left_ns = account.penalty.left_ns(now_ns_);
     row.why = account.penalty.why();
     if (account.session) {
-      row.on = !account.session->over && account.session->view.told();
+      row.on = account.listens() && account.session->view.told();
       row.events_out += account.session->outbox.events_out();
       row.missing = account.session->view.missing();
       row.streams_behind = account.session->view.behind();

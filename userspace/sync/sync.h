@@ -78,6 +78,8 @@ class Sync final : public mesh::LinkHandler {
     Penalty penalty;
     std::uint64_t events_in = 0;
     std::uint64_t events_out = 0;  // of sessions that are over
+
+    bool listens() const { return session && !session->over; }
   };
 
   Account& account_of(std::string_view gateway);

@@ -39,6 +39,8 @@ struct SyncCounts {
   std::uint64_t passed_over = 0;                // messages of gateways that are not listened to
   std::uint64_t skipped = 0;                    // streams that a peer has compacted what we lack of
   std::uint64_t dropped_early = 0;              // for which there was no room
+
+  void count(ledger::Offer came_of) { ++offers[static_cast<std::size_t>(came_of)]; }
 };
 
 // All counts, by names that are an interface.

@@ -8,6 +8,29 @@ using namespace postern::sync;
 using namespace postern::testing;
 using ledger::Offer;
 
+namespace {
+
+// "b" tells "a" of five events and of `since` more, and runs then with a disk of before those, not linked
+// yet. Returns its stream.
+Id128 run_with_a_backup(SyncNetwork& network, SyncNode& b, std::size_t since) {
+  network.link("a", "b");
+  b.write(4);
+  network.run_for(1'000);
+  network.stop("b");
+  const std::filesystem::path backup = b.back_up();
+  b.start();
+  b.write(since, "first");
+  const Id128 stream = b.stream();
+  network.link("a", "b");
+  network.run_for(1'000);
+  network.stop("b");
+  b.lay_back(backup);
+  b.start();
+  return stream;
+}
+
+}  // namespace
+
 TEST_CASE("a gateway that is new to the mesh gets all events and shows the same digest") {
   SyncNetwork network;
   SyncNode& old = network.add("old");
@@ -106,20 +129,8 @@ TEST_CASE("a gateway whose disk went back gives its stream up, and gets back wha
   SyncNetwork network;
   SyncNode& a = network.add("a");
   SyncNode& b = network.add("b");
-  network.link("a", "b");
-  b.write(4);
-  network.run_for(1'000);
-  network.stop("b");
-  const std::filesystem::path backup = b.back_up();
-  b.start();
-  b.write(6);
-  const Id128 stream = b.stream();
-  network.link("a", "b");
-  network.run_for(1'000);
+  const Id128 stream = run_with_a_backup(network, b, 6);
   REQUIRE(a.head_of(stream) == Seq(11));
-  network.stop("b");
-  b.lay_back(backup);
-  b.start();
   REQUIRE(b.head_of(stream) == Seq(5));
   network.link("a", "b");
   network.run_for(3'000);
@@ -141,19 +152,7 @@ TEST_CASE(
     SyncNetwork network;
     SyncNode& a = network.add("a");
     SyncNode& b = network.add("b");
-    network.link("a", "b");
-    b.write(4);
-    network.run_for(1'000);
-    network.stop("b");
-    const std::filesystem::path backup = b.back_up();
-    b.start();
-    b.write(since, "first");
-    const Id128 stream = b.stream();
-    network.link("a", "b");
-    network.run_for(1'000);
-    network.stop("b");
-    b.lay_back(backup);
-    b.start();
+    const Id128 stream = run_with_a_backup(network, b, since);
     b.write(since, "second");
     network.link("a", "b");
     network.run_for(10'000);
