@@ -122,7 +122,7 @@ def test_a_follower_sees_each_event_once_over_kills_restarts_and_compactions(fre
             adopt_and_be_told()
         newest = page(gw)[0][-1]
         until("it has the newest", lambda: told(follower.lines())[-1]["hash"] == newest["hash"])
-        code, err = follower.end()
+        code, _, err = follower.end()
         assert (code, err) == (0, "")
         streams = {}
         for stream, seq, _ in follower.ids():
