@@ -177,4 +177,42 @@ TEST_CASE("packets may leave by exactly the configured interfaces of each role")
   CHECK_FALSE(f.may_leave_by("egress_local", in0));
 }
 
+// A frozen map takes no writes from here. The kernel has no way to replace an entry of a devmap at once: a
+// packet that comes between the old and the new one is dropped, at an agent's start, of all times.
+TEST_CASE("an interface that packets may leave by already is not written again") {
+  const Fixture f;
+  f.netns.add_veth("in0", "far1");
+  const SitePort in0 = Fixture::port("in0", config::Role::local);
+  f.attached(f.up0);
+  f.attached(in0);
+  for (const char* map : {"egress_underlay", "egress_local"})
+    REQUIRE(::bpf_map_freeze(f.plane->map_fd(map)) == 0);
+  SUBCASE("when all is as it was") {
+    CHECK_FALSE(f.attached(f.up0).changed);
+    CHECK_FALSE(f.attached(in0).changed);
+  }
+  SUBCASE("when the program is another build's") {
+    const UniqueFd former = passing_program(f.plane->map_fd("selector"));
+    f.attach_by_hand(f.up0, former.get());
+    CHECK(f.attached(f.up0).changed);
+  }
+  CHECK(set_egress(*f.plane, {f.up0, in0}));
+}
+
+TEST_CASE("an interface of another namespace is not left by because it has the same number") {
+  const Fixture f;
+  f.attached(f.up0);
+  UniqueFd second;
+  {
+    const FreshNetns other;
+    second = UniqueFd(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+    other.add_veth("up0", "far0");
+    const SitePort namesake = Fixture::port("up0", config::Role::underlay);
+    REQUIRE(namesake.ifindex == f.up0.ifindex);
+    CHECK(f.attached(namesake).changed);
+  }
+  f.netns.run("ip link delete up0");  // its entry goes with it
+  CHECK(f.may_leave_by("egress_underlay", f.up0));
+}
+
 }  // namespace postern::dataplane

@@ -190,6 +190,26 @@ Result<bool> is_current(const Plane& plane, const SitePort& port, const Occupant
   return there && std::equal(std::begin(wanted->tag), std::end(wanted->tag), std::begin(there->tag));
 }
 
+const char* egress_map(config::Role role) {
+  return role == config::Role::underlay ? "egress_underlay" : "egress_local";
+}
+
+Result<> write_egress(const Plane& plane, config::Role role, IfIndex ifindex) {
+  const __u32 key = ifindex.value;
+  if (::bpf_map_update_elem(plane.map_fd(egress_map(role)), &key, &key, BPF_ANY) == 0) return {};
+  return kernel_error(
+      errc::map, std::string("cannot put interface ") + std::to_string(key) + " into " + egress_map(role),
+      errno);
+}
+
+// An entry that is there is not written again: the kernel would take it out before it puts the new one in,
+// and a packet in between finds no way out.
+Result<> add_egress(const Plane& plane, config::Role role, IfIndex ifindex) {
+  __u32 there = 0;
+  if (::bpf_map_lookup_elem(plane.map_fd(egress_map(role)), &ifindex.value, &there) == 0) return {};
+  return write_egress(plane, role, ifindex);
+}
+
 Result<XdpMode> bring_on(const Plane& plane, const SitePort& port, bool allow_generic, bool& changed) {
   const Result<Occupant> occupant = occupant_of(plane, port.wire());
   if (!occupant) return fail(occupant.error().code, port.name + ": " + occupant.error().context);
@@ -197,6 +217,13 @@ Result<XdpMode> bring_on(const Plane& plane, const SitePort& port, bool allow_ge
   if (!current) return fail(current.error().code, current.error().context);
   changed = !*current;
   if (!changed) return occupant->mode;
+  if (occupant->ours.empty()) {
+    // The tables outlive a network namespace's use: what stands there under this number may be the interface
+    // of another one, and only that of an interface that is gone does the kernel take out. Before the program
+    // is on, so that an agent that dies here does it again.
+    if (const Result<> written = write_egress(plane, port.role, port.wire()); !written)
+      return fail(errc::attach, port.name + ": " + written.error().context);
+  }
   if (occupant->mode == XdpMode::none) return attach_fresh(plane, port, allow_generic);
   if (occupant->dispatcher) return join_others(plane, port, *occupant);
   if (!occupant->alone()) return foreign(port.name, *occupant);
@@ -204,18 +231,6 @@ Result<XdpMode> bring_on(const Plane& plane, const SitePort& port, bool allow_ge
     return pass_on(std::move(replaced));
   }
   return occupant->mode;
-}
-
-const char* egress_map(config::Role role) {
-  return role == config::Role::underlay ? "egress_underlay" : "egress_local";
-}
-
-Result<> add_egress(const Plane& plane, config::Role role, IfIndex ifindex) {
-  const __u32 key = ifindex.value;
-  if (::bpf_map_update_elem(plane.map_fd(egress_map(role)), &key, &key, BPF_ANY) == 0) return {};
-  return kernel_error(
-      errc::map, std::string("cannot put interface ") + std::to_string(key) + " into " + egress_map(role),
-      errno);
 }
 
 Result<> drop_egress_except(const Plane& plane, config::Role role, const std::set<__u32>& keep) {
