@@ -10,7 +10,7 @@ import pytest
 
 from lab import until
 from lab.capture import Capture
-from lab.traffic import TcpStream, UdpFlow, connects
+from lab.traffic import TcpStream, UdpFlow, connects, lost_nothing
 
 A4, A6 = "10.1.0.10", "fd00:1::10"
 B4, B6 = "10.2.0.10", "fd00:2::10"
@@ -36,9 +36,22 @@ def test_ping_is_answered(lab, source, destination, address):
 def test_udp_arrives_without_loss_or_duplicate(lab, source, destination, address):
     with UdpFlow(host(lab, source).namespace, host(lab, destination).namespace, address) as flow:
         flow.wait_received(700)
-        report = flow.stop()
-    assert report.lost == 0, report
+        (report,) = lost_nothing(flow)
     assert report.duplicates == 0
+
+
+def test_a_loss_is_noticed_and_its_failure_tells_where_it_was_counted(lab):
+    with UdpFlow(lab.host_b.namespace, lab.host_a.namespace, A4) as flow:
+        flow.wait_received(50)
+        lab.adopt(lab.policy.changed(lambda tree: tree.update(
+            rules=[rule for rule in tree["rules"] if rule["protocol"] != "udp"])))
+        lab.adopt(lab.base_policy())
+        flow.wait_received(50)
+        with pytest.raises(AssertionError) as failed:
+            lost_nothing(flow)
+    assert re.search(r"lost: numbers \d+ to \d+ missed at ", str(failed.value)), failed.value
+    dropped = re.search(r"packet path of gw: drop policy_denied \+(\d+)$", str(failed.value), re.M)
+    assert dropped and int(dropped.group(1)) == flow.stop().lost, failed.value
 
 
 @pytest.mark.parametrize("source, destination, address", WAYS, ids=names(WAYS))

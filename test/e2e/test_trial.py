@@ -6,7 +6,7 @@ import time
 import pytest
 
 from lab import until
-from lab.traffic import UdpFlow, connects
+from lab.traffic import UdpFlow, connects, lost_nothing
 
 A4 = "10.1.0.10"
 PORT = 5999
@@ -54,7 +54,7 @@ def test_an_unconfirmed_snapshot_is_rolled_back_in_time_and_refused_from_then_on
         refused = lab.snapshot
         until("it is rolled back", lambda: gw.status()["snapshot"]["serial"] == 1, 10)
         flow.wait_received(50)
-    assert flow.stop().lost == 0
+    lost_nothing(flow)
     assert not is_open(lab)
     status = gw.status()
     assert status["authority"]["refused_serial"] == 2 and status["authority"]["highest_serial"] == 2

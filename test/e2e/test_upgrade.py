@@ -9,7 +9,7 @@ import subprocess
 
 from lab.capture import Capture
 from lab.gateway import BUILD
-from lab.traffic import TcpStream, UdpFlow
+from lab.traffic import TcpStream, UdpFlow, lost_nothing
 
 BPF = pathlib.Path(__file__).resolve().parents[2] / "bpf"
 OLD_TTL, NEW_TTL = 64, 61
@@ -65,5 +65,5 @@ def test_a_newer_packet_path_takes_over_without_losing_a_packet(fresh_lab, tmp_p
             for flow in flows:
                 flow.wait_received(300)
         stream.wait_received(50_000)
-    assert [flow.stop().lost for flow in flows] == [0, 0, 0], [flow.stop() for flow in flows]
+    lost_nothing(*flows)
     assert gw.status()["generation"] == generation

@@ -10,6 +10,7 @@ from .command import run
 
 class Namespace:
     def __init__(self, lab_id, role):
+        self.lab_id = lab_id
         self.role = role
         self.name = f"pt-{lab_id}-{role}"
         run("ip", "netns", "add", self.name)

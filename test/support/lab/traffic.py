@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Numbered flows between namespaces, and what became of them."""
 
+import datetime
 import json
 import pathlib
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import threading
 import time
 
+from . import counters
 from .wait import PATIENCE, until
 
 WORKER = pathlib.Path(__file__).with_name("worker.py")
@@ -59,22 +61,44 @@ class Worker:
 
 
 class FlowReport:
-    def __init__(self, sent, received, duplicates, gaps):
-        self.sent = sent
-        self.received = received
-        self.lost = sent - received
-        self.duplicates = duplicates
-        self.gaps = gaps
+    """`gaps` are [first, last, when the one behind them came, or None]."""
+
+    def __init__(self, way, sender, end):
+        self.sent = sender["sent"]
+        self.received = end["received"]
+        self.lost = self.sent - self.received
+        self.duplicates = end["duplicates"]
+        self._way = way
+        self._refused = sender["refused"]
+        tail = end["highest"] + 1
+        self._gaps = end["gaps"] + ([[tail, self.sent - 1, None]] if tail < self.sent else [])
 
     def __repr__(self):
-        return f"{self.sent} sent, {self.received} received, {self.lost} lost (numbers {self.gaps[:5]})"
+        gaps = [f"{first} to {last} {self._noticed(when)}" for first, last, when in self._gaps[:5]]
+        return (f"{self._way}: {self.sent} sent ({self._refused} tried again), {self.received} received, {self.lost} lost"
+                f"{': numbers ' if gaps else ''}{', '.join(gaps)}")
+
+    @staticmethod
+    def _noticed(when):
+        return "at the end" if when is None else f"missed at {datetime.datetime.fromtimestamp(when).time()}"
+
+
+def lost_nothing(*flows):
+    """Ends the flows of one lab. Where a datagram is lost the failure tells which, when, and what was counted since."""
+    reports = [flow.stop() for flow in flows]
+    if any(report.lost for report in reports):
+        raise AssertionError("\n".join(["datagrams were lost", *map(repr, reports), *flows[0].counted()]))
+    return reports
 
 
 class UdpFlow:
     """Numbered datagrams at a steady rate from one namespace to an address of another. A context manager."""
 
     def __init__(self, source, destination, address, port=7000, rate=1000, size=64):
+        self._way = f"{source} to {address} in {destination}"
+        self._lab_id = source.lab_id
         self._receiver = Worker(destination, "udp_receive", address=address, port=port)
+        self._before = counters.read(self._lab_id)  # while the receiver starts
         self._receiver.wait_for("listening", bool)
         self._sender = Worker(source, "udp_send", address=address, port=port, rate=rate, size=size)
         self._report = None
@@ -109,14 +133,18 @@ class UdpFlow:
 
     def stop(self):
         if self._report is None:
-            sent = self._sender.finish()["sent"]
-            deadline = time.monotonic() + 0.5 * PATIENCE  # what is still under way
-            while self.received < sent and time.monotonic() < deadline:
+            sender = self._sender.finish()
+            # What is still under way; nothing of a flow of which nothing came.
+            deadline = time.monotonic() + (5 if self.received else 0.5) * PATIENCE
+            while self.received < sender["sent"] and time.monotonic() < deadline:
                 time.sleep(0.01)
-            end = self._receiver.finish()
-            gaps = end["gaps"] + ([[end["highest"] + 1, sent - 1]] if end["highest"] + 1 < sent else [])
-            self._report = FlowReport(sent, end["received"], end["duplicates"], gaps)
+            self._report = FlowReport(self._way, sender, self._receiver.finish())
         return self._report
+
+    def counted(self):
+        """What moved in the lab since the flow began, one line a place."""
+        return (counters.rises(self._before, counters.read(self._lab_id)) +
+                counters.kernel_losses(self._lab_id))
 
 
 class TcpStream:
@@ -177,7 +205,6 @@ def ping_udp_and_tcp(here, there, family, *, pings=5, datagrams=300, rate=1000, 
     assert here.ping(address, pings) == pings
     with UdpFlow(here.namespace, there.namespace, address, rate=rate) as flow:
         flow.wait_received(datagrams, timeout=timeout)
-        report = flow.stop()
-    assert report.lost == 0, report
+        lost_nothing(flow)
     with TcpStream(here.namespace, there.namespace, address) as stream:
         stream.wait_received(stream_bytes, timeout=timeout)

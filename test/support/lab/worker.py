@@ -78,13 +78,15 @@ def udp_receive(options):
     sock.setblocking(False)
     report(ready=True)
     seen, duplicates, last, told = bytearray(), 0, None, 0.0
-    received = 0
+    received, missed_at = 0, {}
     while True:
         stop, _ = stop_asked([sock], REPORT_EVERY_S)
         try:
             while True:
                 (number,) = HEADER.unpack_from(sock.recv(2048))
                 if number >= len(seen):
+                    if number > len(seen):
+                        missed_at[len(seen)] = time.time()
                     seen.extend(bytes(number + 1 - len(seen)))
                 duplicates += seen[number]
                 received += 1 - seen[number]
@@ -97,7 +99,8 @@ def udp_receive(options):
         if time.monotonic() - told > REPORT_EVERY_S:
             told = time.monotonic()
             report(received=received, highest=len(seen) - 1, last=last)
-    report(final=True, received=received, highest=len(seen) - 1, last=last, duplicates=duplicates, gaps=gaps(seen))
+    report(final=True, received=received, highest=len(seen) - 1, last=last, duplicates=duplicates,
+           gaps=[[*gap, missed_at.get(gap[0])] for gap in gaps(seen)])
 
 
 def gaps(seen):
