@@ -66,11 +66,13 @@ def _restore(lab):
     """Daemon up, XDP attached, the base policy adopted."""
     if not lab.gateway.running:
         lab.gateway.start(ready=False)
-    if lab.policy != lab.base_policy() or not lab.gateway.status()["snapshot"]:
+    status = lab.gateway.status()
+    if lab.policy != lab.base_policy() or not status["snapshot"]:
         lab.adopt(lab.base_policy())
-    if not lab.gateway.status()["ready"]:
+        status = lab.gateway.status()
+    if not status["ready"]:
         lab.gateway.reload()
-    until("the gateway is ready", lambda: lab.gateway.status()["ready"], 5)
+        until("the gateway is ready", lambda: lab.gateway.status()["ready"], 5)
     assert lab.host_b.ping(lab.host_a.address4, 1) == 1
 
 

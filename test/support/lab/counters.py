@@ -4,18 +4,14 @@
 Read without starting a process where that can be, for each flow does it twice.
 """
 
-import ctypes
 import json
-import os
 import pathlib
 import re
-import threading
 
 from .command import run
+from .namespace import RUN, enter
 
 REASONS = pathlib.Path(__file__).resolve().parents[3] / "bpf" / "reasons.h"
-CLONE_NEWNET = 0x40000000
-NETNS = pathlib.Path("/run/netns")
 LABS = pathlib.Path("/var/tmp")
 # Counters of packets that went on as they should.
 WELL = re.compile(r"InReceives|InDelivers|InDatagrams|OutDatagrams|OutRequests|OutTransmits|ForwDatagrams|Octets|NoECTPkts|"
@@ -24,18 +20,10 @@ WELL = re.compile(r"InReceives|InDelivers|InDatagrams|OutDatagrams|OutRequests|O
 
 def read(lab_id):
     """{(place, counter): value} of all that counts in the lab now."""
-    counts = {}
-
-    def look():  # a thread can change its namespace alone
-        libc = ctypes.CDLL(None, use_errno=True)
-        for path in sorted(NETNS.glob(f"pt-{lab_id}-*")):
-            with open(path, "rb") as namespace:
-                if libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
-                    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
-            role = path.name.removeprefix(f"pt-{lab_id}-")
-            counts.update(((role, name), value) for name, value in _namespace())
-    _in_thread(look)
-    counts.update((("machine", name), value) for name, value in _machine())
+    counts = {("machine", name): value for name, value in _machine()}
+    for path in RUN.glob(f"pt-{lab_id}-*"):
+        role = path.name.removeprefix(f"pt-{lab_id}-")
+        counts.update(((role, name), value) for name, value in enter(path.name, lambda: list(_namespace())))
     counts.update(_gateways(lab_id))
     return counts
 
@@ -53,7 +41,7 @@ def rises(before, now):
 def kernel_losses(lab_id):
     """Lines of the gateways' own metric of frames lost behind the packet path, since their agents started."""
     lines = []
-    for path in sorted(NETNS.glob(f"pt-{lab_id}-gw*")):
+    for path in sorted(RUN.glob(f"pt-{lab_id}-gw*")):
         done = run("nsenter", f"--net={path}", "--", "curl", "-s", "--max-time", 5, "http://127.0.0.1:9479/metrics",
                    check=False)
         role = path.name.removeprefix(f"pt-{lab_id}-")
@@ -62,21 +50,6 @@ def kernel_losses(lab_id):
         lines += [f"  {role}: {line}" for line in done.stdout.splitlines()
                   if line.startswith("postern_lost_packets_total") and not line.endswith(" 0")]
     return lines
-
-
-def _in_thread(work):
-    failed = []
-
-    def guarded():
-        try:
-            work()
-        except Exception as error:  # it is raised where it can be caught
-            failed.append(error)
-    thread = threading.Thread(target=guarded)
-    thread.start()
-    thread.join()
-    if failed:
-        raise failed[0]
 
 
 def _namespace():

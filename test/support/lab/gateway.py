@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 
 from .authority import public_key
@@ -72,9 +73,16 @@ class Gateway:
         def answers():
             if self._daemon.poll() is not None:
                 raise AssertionError(f"posternd ended with {self._daemon.returncode}:\n{self.log()[-2000:]}")
-            done = self.cli("status", check=False)
-            return done.returncode == 0 and (not ready or self.status()["ready"])
+            if not self._listens():
+                return False
+            done = self.cli("--json", "status", check=False)
+            return done.returncode == 0 and (not ready or json.loads(done.stdout)["ready"])
         until("posternd serves", answers)
+
+    def _listens(self):
+        """Asked before the tool is: while the agent loads its programs, each run of the tool would only delay it."""
+        with socket.socket(socket.AF_UNIX) as end:
+            return end.connect_ex(str(self.files / "postern.sock")) == 0
 
     def run_daemon(self, *options, timeout=20):
         """A daemon that is expected to end by itself."""

@@ -51,9 +51,7 @@ def keep(lab_id):
 def remove(lab_id):
     """Idempotent."""
     prefix = f"pt-{lab_id}-"
-    for name in namespaces():
-        if name.startswith(prefix):
-            namespace.destroy(name, until)
+    namespace.destroy([name for name in namespaces() if name.startswith(prefix)], until)
     directory = BASE / (STEM + lab_id)
     for loop in _loops_on(directory):
         run("losetup", "-d", loop)  # once nothing is mounted from it

@@ -1,11 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One network namespace. Entered by nsenter: `ip netns exec` hides the bpf filesystem from what it runs."""
+"""One network namespace. Entered by nsenter: `ip netns exec` hides the bpf filesystem from what it runs.
 
+A lab takes a hundred settings, and a process for each would be most of a short test's time: what can be written from
+here is, and `ip` gets several commands at once.
+"""
+
+import ctypes
 import os
+import pathlib
 import signal
 import subprocess
+import threading
 
+from . import device
 from .command import run
+
+RUN = pathlib.Path("/run/netns")
+CLONE_NEWNET = 0x40000000
+
+
+def enter(name, work):
+    """Returns work(), run in the namespace: by a thread of its own, for a thread changes its namespace alone."""
+    result, failed = [], []
+
+    def inside():
+        try:
+            libc = ctypes.CDLL(None, use_errno=True)
+            with open(RUN / name, "rb") as namespace:
+                if libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
+                    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), name)
+            result.append(work())
+        except Exception as error:  # raised where it can be caught
+            failed.append(error)
+    thread = threading.Thread(target=inside)
+    thread.start()
+    thread.join()
+    if failed:
+        raise failed[0]
+    return result[0]
 
 
 class Namespace:
@@ -14,7 +46,7 @@ class Namespace:
         self.role = role
         self.name = f"pt-{lab_id}-{role}"
         run("ip", "netns", "add", self.name)
-        self.ip("link", "set", "lo", "up")
+        enter(self.name, lambda: device.set_up("lo"))
         # No duplicate address detection and no router solicitations: addresses serve at once, captures stay quiet.
         self.sysctl(**{"net.ipv6.conf.all.accept_dad": 0, "net.ipv6.conf.default.accept_dad": 0,
                        "net.ipv6.conf.default.router_solicitations": 0, "net.ipv4.conf.all.rp_filter": 0,
@@ -25,7 +57,7 @@ class Namespace:
 
     def inside(self, *args):
         """The command line that runs `args` in here."""
-        return ["nsenter", f"--net=/run/netns/{self.name}", "--", *map(str, args)]
+        return ["nsenter", f"--net={RUN / self.name}", "--", *map(str, args)]
 
     def run(self, *args, **options):
         return run(*self.inside(*args), **options)
@@ -36,18 +68,24 @@ class Namespace:
     def ip(self, *args):
         run("ip", "-n", self.name, *args)
 
-    def sysctl(self, **values):
-        self.run("sysctl", "-qw", *[f"{key}={value}" for key, value in values.items()])
+    def ips(self, *commands):
+        """Several, each a line as for ip(); those behind one that fails are not run."""
+        run("ip", "-n", self.name, "-batch", "-", stdin="".join(f"{command}\n" for command in commands))
 
-    def address(self, device, *addresses):
-        for address in addresses:
-            self.ip("address", "add", address, "dev", device, *(["nodad"] if ":" in address else []))
+    def sysctl(self, **values):
+        def write():
+            for key, value in values.items():
+                pathlib.Path("/proc/sys", *key.split(".")).write_text(str(value), encoding="ascii")
+        enter(self.name, write)
+
+    def address(self, name, *addresses):
+        self.ips(*[f"address add {address} dev {name}{' nodad' if ':' in address else ''}" for address in addresses])
 
     def forward(self):
         self.sysctl(**{"net.ipv4.ip_forward": 1, "net.ipv6.conf.all.forwarding": 1})
 
-    def mac(self, device):
-        return run("ip", "-n", self.name, "-br", "link", "show", "dev", device).stdout.split()[2]
+    def mac(self, name):
+        return run("ip", "-n", self.name, "-br", "link", "show", "dev", name).stdout.split()[2]
 
 
 def link(left, left_device, right, right_device):
@@ -57,26 +95,41 @@ def link(left, left_device, right, right_device):
         "peer", "name", right_device, "netns", right.name)
     ends = ((left, left_device), (right, right_device))
     # Before either end is up: a veth learns when it opens whether its peer takes redirected frames.
-    for namespace, device in ends:
-        namespace.run("ethtool", "-K", device, "gro", "on", "tx", "off")
-    for namespace, device in ends:
-        namespace.ip("link", "set", "dev", device, "up")
+    for namespace, name in ends:
+        enter(namespace.name, lambda: (device.gro_on(name), device.tx_checksums_off(name)))
+    for namespace, name in ends:
+        enter(namespace.name, lambda: device.set_up(name))
 
 
-def processes(name):
-    done = run("ip", "netns", "pids", name, check=False)
-    return [int(pid) for pid in done.stdout.split()]
+def processes(names):
+    """Ids of those that run in one of these namespaces."""
+    inodes, found = set(), []
+    for name in names:
+        try:
+            inodes.add(os.stat(RUN / name).st_ino)
+        except FileNotFoundError:
+            pass  # another run's sweep was faster
+    for place in pathlib.Path("/proc").glob("[0-9]*/ns/net"):
+        try:
+            if os.stat(place).st_ino in inodes:
+                found.append(int(place.parts[2]))
+        except OSError:
+            pass  # it ended
+    return found
 
 
-def destroy(name, wait):
-    """Ends every process inside, then deletes the namespace."""
+def destroy(names, wait):
+    """Ends every process inside, then deletes the namespaces."""
+    if not names:
+        return
+
     def gone():
-        left = processes(name)
+        left = processes(names)
         for pid in left:
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
                 pass
         return not left
-    wait(f"processes in {name} end", gone)
-    run("ip", "netns", "delete", name, check=False)
+    wait(f"processes in {', '.join(names)} end", gone)
+    run("ip", "-force", "-batch", "-", stdin="".join(f"netns delete {name}\n" for name in names), check=False)

@@ -18,8 +18,7 @@ class SiteHost:
         link(router, router_device, self.namespace, "eth0")
         router.address(router_device, f"{self.router4}/24", f"{self.router6}/64")
         self.namespace.address("eth0", f"{self.address4}/24", f"{self.address6}/64")
-        self.namespace.ip("route", "add", "default", "via", self.router4, "mtu", INNER_MTU)
-        self.namespace.ip("route", "add", "default", "via", self.router6, "mtu", INNER_MTU)
+        self.namespace.ips(*[f"route add default via {router} mtu {INNER_MTU}" for router in (self.router4, self.router6)])
 
     def ping(self, address, count=1, wait=1, source=None):
         """How many of `count` echo requests were answered."""

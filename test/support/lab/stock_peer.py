@@ -31,5 +31,5 @@ class StockPeer:
 
     def reach(self, network4, network6, via4, via6):
         """A route through the tunnel; `via` is the far side's address in the segment, found by ARP and ND."""
-        self.namespace.ip("route", "replace", f"{network4}.0/24", "via", via4, "dev", "vx0", "onlink")
-        self.namespace.ip("route", "replace", f"{network6}::/64", "via", via6, "dev", "vx0", "onlink")
+        self.namespace.ips(f"route replace {network4}.0/24 via {via4} dev vx0 onlink",
+                           f"route replace {network6}::/64 via {via6} dev vx0 onlink")

@@ -9,8 +9,7 @@ class Underlay:
         self.namespace = Namespace(lab_id, "sw")
         # A switch and no more: without addresses of its own it neither answers nor sends.
         self.namespace.sysctl(**{"net.ipv6.conf.all.disable_ipv6": 1, "net.ipv6.conf.default.disable_ipv6": 1})
-        self.namespace.ip("link", "add", "switch", "type", "bridge", "mcast_snooping", "0")
-        self.namespace.ip("link", "set", "switch", "up")
+        self.namespace.ips("link add switch type bridge mcast_snooping 0", "link set switch up")
 
     def join(self, site, device, address):
         """Plugs `site` in: its end is `device` with `address`."""
