@@ -73,7 +73,7 @@ $(BUILD)/gen/%.skel.h: $(BUILD)/bpf/%.bpf.o
 
 # ---- agent and command-line tool --------------------------------------------------------------------------------
 
-LIB_MODULES := core wire config authority ledger mesh sync dataplane observe agent
+LIB_MODULES := core wire config authority ledger mesh sync claims dataplane observe agent
 LIB_SOURCES := $(filter-out %/main.cpp,$(foreach m,$(LIB_MODULES),$(wildcard userspace/$(m)/*.cpp)))
 AGENT_SOURCES := userspace/agent/main.cpp
 CLI_SOURCES := $(wildcard userspace/cli/*.cpp)
@@ -153,7 +153,9 @@ $(BUILD)/test-bpf: $(BPF_TEST_SOURCES:%.cpp=$(BUILD)/release/%.o) $(BUILD)/libpo
 
 # Where threads meet, under ThreadSanitizer.
 TSAN_MODULES := core wire ledger
-TSAN_SOURCES := $(foreach m,$(TSAN_MODULES),$(wildcard userspace/$(m)/*.cpp)) test/unit/main.cpp \
+# What the ledger needs of the authority: signed revocations.
+LEDGER_AUTHORITY := $(addprefix userspace/authority/,envelope.cpp revocation.cpp root_codec.cpp)
+TSAN_SOURCES := $(foreach m,$(TSAN_MODULES),$(wildcard userspace/$(m)/*.cpp)) $(LEDGER_AUTHORITY) test/unit/main.cpp \
   $(addprefix test/unit/ledger/,group_commit_test.cpp journal_image.cpp recording_directory.cpp scratch_journal.cpp)
 $(BUILD)/tsan/%.o: %.cpp | $(DEPS)
 	@mkdir -p $(@D)
@@ -172,7 +174,8 @@ $(BUILD)/replay-%: $(BUILD)/asan/test/fuzz/fuzz_%.o $(BUILD)/asan/test/fuzz/repl
 .PRECIOUS: $(BUILD)/asan/test/fuzz/%.o
 
 # The journal and what it stands on, for programs that need no more.
-LEDGER_OBJECTS := $(foreach m,core wire ledger,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp)))
+LEDGER_OBJECTS := $(foreach m,core wire ledger,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp))) \
+  $(LEDGER_AUTHORITY:%.cpp=$(BUILD)/release/%.o)
 LEDGER_LDLIBS := -lsodium -lsimdjson -lxxhash -lpthread
 $(BUILD)/journal-driver: $(BUILD)/release/test/crash/journal_driver.o $(LEDGER_OBJECTS)
 	@echo "  LINK   $@"
@@ -193,9 +196,23 @@ $(BUILD)/simulation-8m/%.o: %.cpp | $(DEPS) $(BUILD)/release/precompiled.h
 $(BUILD)/journal-simulation: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o) \
   $(LEDGER_OBJECTS:$(BUILD)/release/userspace/ledger/%=$(BUILD)/simulation/userspace/ledger/%)
 $(BUILD)/journal-simulation-8m: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation-8m/%.o) $(LEDGER_OBJECTS)
+# Whole gateways on such disks, with segments that small too.
+MESH_SIMULATION_SOURCES := $(wildcard test/sim/mesh/*.cpp) $(addprefix test/sim/simulated_,directory.cpp disk.cpp)
+MESH_OBJECTS := $(foreach m,core wire config authority mesh sync claims,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp)))
+$(BUILD)/mesh-simulation: $(MESH_SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o) $(MESH_OBJECTS) \
+  $(patsubst %.cpp,$(BUILD)/simulation/%.o,$(wildcard userspace/ledger/*.cpp))
+	@echo "  LINK   $@"
+	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -lyaml-cpp -o $@
 $(BUILD)/journal-simulation $(BUILD)/journal-simulation-8m:
 	@echo "  LINK   $@"
 	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@
+
+# All that tries to let a stale owner win.
+.PHONY: claim_fencing_tests
+claim_fencing_tests: tests-built
+	@$(BUILD)/test-unit -tc='*claim*,*multi_stream_convergence*,*beat*'
+	@$(BUILD)/mesh-simulation --seeds 10000 --jobs $(shell nproc)
+	@$(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e/test_claims.py
 
 # All that tries to make the journal lose something.
 .PHONY: journal_durability_tests
@@ -206,7 +223,7 @@ journal_durability_tests: tests-built
 TEST_TIERS := unit fuzz tsan bpf e2e crash
 .PHONY: test $(TEST_TIERS:%=test-%) tests-built
 tests-built: all $(REPLAYS) $(BUILD)/test-unit $(BUILD)/test-tsan $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
-  $(BUILD)/journal-simulation-8m
+  $(BUILD)/journal-simulation-8m $(BUILD)/mesh-simulation
 test: tests-built
 	@test/run $(TEST_TIERS)
 $(TEST_TIERS:%=test-%): test-%: tests-built
@@ -268,6 +285,7 @@ ci: lint
 .PHONY: nightly
 nightly: tests-built
 	@$(BUILD)/journal-simulation --crashes 1000000 --jobs $(shell nproc)
+	@$(BUILD)/mesh-simulation --seeds 1000000 --jobs $(shell nproc)
 	@NIGHTLY=1 test/run $(TEST_TIERS)
 	@$(MAKE) test-vm
 	@$(MAKE) mutants
@@ -283,9 +301,10 @@ FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$
 # The journal's fuzzer opens journals on the simulated disk, with small segments.
 FUZZ_JOURNAL := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard userspace/ledger/*.cpp test/sim/simulated_*.cpp) \
   test/sim/journals.cpp)
-.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_JOURNAL) $(BUILD)/fuzz/userspace/sync/message.o
+.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_JOURNAL) $(BUILD)/fuzz/userspace/sync/message.o $(BUILD)/fuzz/userspace/claims/beat.o
 $(BUILD)/fuzz/fuzz_journal: $(FUZZ_JOURNAL)
 $(BUILD)/fuzz/fuzz_sync: $(BUILD)/fuzz/userspace/sync/message.o
+$(BUILD)/fuzz/fuzz_beat: $(BUILD)/fuzz/userspace/claims/beat.o
 $(BUILD)/fuzz/%: CPPFLAGS += -Itest -DPOSTERN_SIMULATED_SEGMENT_BYTES=65536
 FUZZFLAGS := -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 $(BUILD)/fuzz/%.o: %.cpp | $(DEPS)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: Apache-2.0
-"""Three sites and a stranger on one machine, and what Postern does for them. In under a minute; needs root.
+"""Three sites and a stranger on one machine, and what Postern does for them. In about a minute and a half; needs root.
 
   make demo             shows it and cleans up
   make demo KEEP=1      leaves it running, and says how to look around
@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 from commentary import Commentary  # noqa: E402  the path comes first
 from lab import MeshLab, leftovers  # noqa: E402
 from story import Story  # noqa: E402
+from takeover import Takeover  # noqa: E402
 
 LOOK_AROUND = """
 The mesh stays up as lab {id}. Look around:
@@ -81,6 +82,7 @@ def show(keep):
         say.say(f"lab {lab.id}: gw runs Postern, host-a is behind it; b and c are plain Linux with kernel VXLAN")
         say.say("devices, host-b and host-c behind them; the stranger has such a device too, but nobody's trust.")
         Story(lab, say).tell()
+        Takeover(say).tell()
         holds = say.closing_table()
         if keep:
             lab.keep()

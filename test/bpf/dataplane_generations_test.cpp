@@ -3,15 +3,13 @@
 #include <doctest/doctest.h>
 #include <linux/bpf.h>
 
-#include <algorithm>
-#include <array>
 #include <atomic>
 #include <cstring>
 #include <thread>
 
 #include "core/unique_fd.h"
 #include "dataplane/errors.h"
-#include "dataplane/generations.h"
+#include "generations_fixture.h"
 #include "support/small_tables.h"
 #include "support/tiny_program.h"
 
@@ -22,53 +20,6 @@ using testing::insn;
 using testing::kAddImmediate;
 using testing::kLoadImmediate64;
 using testing::small_tables;
-
-struct Fixture {
-  std::unique_ptr<Plane> plane = [] {
-    Result<std::unique_ptr<Plane>> opened = Plane::open_unpinned();
-    REQUIRE_MESSAGE(opened, (opened ? "" : opened.error().message()));
-    return std::move(*opened);
-  }();
-  Generations generations = reopen();
-
-  Generations reopen() const {
-    Result<Generations> opened = Generations::open(*plane);
-    REQUIRE_MESSAGE(opened, (opened ? "" : opened.error().message()));
-    return std::move(*opened);
-  }
-  SwapReport adopt(const Tables& tables, Generation floor = Generation()) {
-    Result<SwapReport> report = generations.adopt(tables, floor);
-    REQUIRE_MESSAGE(report, (report ? "" : report.error().message()));
-    return *report;
-  }
-  std::uint32_t inner_id(const char* table, std::uint32_t slot) const {
-    std::uint32_t id = 0;
-    REQUIRE(::bpf_map_lookup_elem(plane->map_fd(table), &slot, &id) == 0);
-    return id;
-  }
-  std::uint64_t selector() const {
-    std::uint64_t value = 0;
-    const std::uint32_t zero = 0;
-    REQUIRE(::bpf_map_lookup_elem(plane->map_fd("selector"), &zero, &value) == 0);
-    return value;
-  }
-};
-
-bool equal_bytes(const Tables& a, const Tables& b) {
-  const auto rows = [](const auto& x, const auto& y) {
-    return x.size() == y.size() &&
-           std::equal(x.begin(), x.end(), y.begin(), [](const auto& p, const auto& q) {
-             return std::memcmp(&p.first, &q.first, sizeof p.first) == 0 &&
-                    std::memcmp(&p.second, &q.second, sizeof p.second) == 0;
-           });
-  };
-  return std::memcmp(&a.gateway, &b.gateway, sizeof a.gateway) == 0 && rows(a.ports, b.ports) &&
-         rows(a.segments, b.segments) && rows(a.peers, b.peers) && rows(a.endpoints, b.endpoints) &&
-         rows(a.owners4, b.owners4) && rows(a.owners6, b.owners6) && rows(a.policy, b.policy) &&
-         a.port_classes.size() == b.port_classes.size() &&
-         std::memcmp(a.port_classes.data(), b.port_classes.data(),
-                     a.port_classes.size() * sizeof(pt_port_line)) == 0;
-}
 
 // A program that reads the active slot's serial twice with about ten milliseconds between, and returns 1 when
 // it changed under it: what a packet would see if its generation were rewritten while it is under way.
@@ -109,16 +60,6 @@ UniqueFd slow_reader(const Plane& plane) {
   };
   return UniqueFd(
       ::bpf_prog_load(BPF_PROG_TYPE_XDP, "slow_reader", "GPL", program, std::size(program), nullptr));
-}
-
-std::uint32_t run(int program) {
-  std::array<char, 64> frame{};
-  LIBBPF_OPTS(bpf_test_run_opts, options);
-  options.data_in = frame.data();
-  options.data_size_in = frame.size();
-  options.repeat = 1;
-  REQUIRE(::bpf_prog_test_run_opts(program, &options) == 0);
-  return options.retval;
 }
 
 }  // namespace
@@ -267,8 +208,10 @@ TEST_CASE("a slot is never rewritten under a packet that still reads it") {
       ++runs;
     }
   });
-  for (std::uint64_t serial = 2; serial < 102 || runs < 60; ++serial)
+  for (std::uint64_t serial = 2; serial < 102 || runs < 60; ++serial) {
     f.adopt(small_tables(serial));
+    REQUIRE(f.generations.hold({{3, pt_resource{serial, 5, 0}}}));
+  }
   stop = true;
   packets.join();
   CHECK(torn == 0);

@@ -63,6 +63,9 @@ def test_adoption_is_persisted_before_the_fence_rises(fresh_lab):
     """By the order of system calls, and by killing the agent when it flushes the record that decides."""
     lab, gw = fresh_lab, fresh_lab.gateway
     kernel = KernelTables(gw)
+    # A claim would raise the fence as well.
+    gw.edit_config("interfaces:", "claims: {automatic: false}\ninterfaces:")
+    gw.reload()
     lab.adopt(with_resource(lab.base_policy(), 3))
     assert kernel.fence(RESOURCE) == 3
 

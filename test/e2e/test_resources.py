@@ -20,6 +20,9 @@ VIP, NUMBER = "10.90.0.1", 1
 def lab():
     """Both sites' hosts have the address; which of them is meant is the holder's to say."""
     with TwoGatewayLab() as made:
+        for gateway in (made.gateway, made.gateway2):
+            gateway.edit_config("interfaces:", "claims: {automatic: false}\ninterfaces:")
+            gateway.hang_up()
         def add(tree):
             tree["resources"] = [{"id": "vip", "number": NUMBER, "candidates": ["gw", "gw2"], "ttl_ms": 10000, "floor": 0}]
             tree["prefixes"].append({"segment": SEGMENT, "prefix": f"{VIP}/32", "owner": {"resource": "vip"},

@@ -20,9 +20,10 @@ MAY_INCLUDE = {
     "ledger": ["core", "wire", "authority"],
     "mesh": ["core", "wire", "config", "authority", "ledger"],
     "sync": ["core", "wire", "authority", "ledger", "mesh"],
+    "claims": ["core", "wire", "authority", "ledger", "mesh"],
     "dataplane": ["core", "wire", "config", "authority", "ledger"],
-    "observe": ["core", "wire", "config", "authority", "ledger", "mesh", "sync", "dataplane"],
-    "agent": ["core", "wire", "config", "authority", "ledger", "mesh", "sync", "dataplane", "observe"],
+    "observe": ["core", "wire", "config", "authority", "ledger", "mesh", "sync", "claims", "dataplane"],
+    "agent": ["core", "wire", "config", "authority", "ledger", "mesh", "sync", "claims", "dataplane", "observe"],
     "cli": ["core", "wire", "config", "authority", "ledger"],
 }
 # bpf/abi.h: limits for the documents, layouts for the data plane and what shows it.

@@ -29,10 +29,11 @@ def load(words):
 
 # What a tier needs of the build so far, and what is built for it.
 PARTS = {"unit": ["asan"], "bpf": ["release"], "e2e": ["release"], "crash": ["release", "simulation", "simulation-8m"],
-         "simulation": ["release", "simulation"]}
+         "simulation": ["release", "simulation"], "mesh": ["release", "simulation"]}
 TARGETS = {"unit": ["build/test-unit"], "bpf": ["build/test-bpf"], "e2e": ["all"],
            "crash": ["all", "build/journal-driver", "build/journal-simulation", "build/journal-simulation-8m"],
-           "simulation": ["build/journal-simulation"]}
+           "simulation": ["build/journal-simulation"], "mesh": ["build/mesh-simulation"]}
+SIMULATIONS = {"simulation": "journal-simulation", "mesh": "mesh-simulation"}
 
 
 def copy_tree(tiers):
@@ -76,8 +77,8 @@ def finish(command):
 def run_test(mutant):
     """The finished process of the named test alone, and whether it ran anything. A simulation's test is its arguments."""
     tier, test = mutant["tier"], mutant["test"]
-    if tier == "simulation":
-        done = finish([COPY / "build" / "journal-simulation", *test.split()])
+    if tier in SIMULATIONS:
+        done = finish([COPY / "build" / SIMULATIONS[tier], *test.split()])
         return done, done.returncode in (0, 1, 124)
     if tier in ("unit", "bpf"):
         done = finish([str(COPY / "build" / f"test-{tier}"), f"-tc={test}"])

@@ -238,13 +238,38 @@ Result<authority::Candidate> Adoption::read_to_serve() const {
 }
 
 Result<dataplane::Compiled> Adoption::compile_for(const authority::Candidate& candidate,
-                                                  dataplane::Site site) const {
+                                                  dataplane::Site site) {
   Result<std::map<std::string, PeerId>> ids =
       dataplane::allot_peer_ids(parts_.plane, dataplane::peer_names(candidate.snapshot, site.gateway));
   if (!ids) return pass_on(std::move(ids));
+  if (Result<> known = remember_holders(site.gateway, *ids); !known) return pass_on(std::move(known));
+  site.holders = *holders_;
   site.peer_ids = std::move(*ids);
   site.now = now_for(candidate);
   return dataplane::compile(candidate.snapshot, site);
+}
+
+// An agent that starts goes on with the holders that the one before had put into the kernel.
+Result<> Adoption::remember_holders(const std::string& gateway, const std::map<std::string, PeerId>& ids) {
+  if (holders_) return {};
+  const auto rows = parts_.generations.holders();
+  if (!rows) return tl::unexpected(rows.error());
+  std::map<std::uint32_t, std::string> names{{PT_HOLDER_LOCAL, gateway}};
+  for (const auto& [name, id] : ids)
+    names.emplace(id.value, name);
+  holders_ = dataplane::holders_of(*rows, names);
+  return {};
+}
+
+Result<dataplane::SwapReport> Adoption::hold(dataplane::Holders holders) {
+  holders_ = std::move(holders);
+  if (parts_.generations.active() == Generation()) return dataplane::SwapReport{};
+  dataplane::Rows<__u32, pt_resource> rows;
+  if (served_) rows = dataplane::holder_rows(served_->claimants, *holders_);
+  Result<dataplane::SwapReport> swapped =
+      at(Stage::swap, parts_.generations.hold(rows, parts_.authority.generation));
+  if (swapped && served_) note_holders(*served_, rows.size());
+  return swapped;
 }
 
 UtcSeconds Adoption::now() const {

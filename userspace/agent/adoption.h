@@ -53,15 +53,27 @@ class Adoption {
   Adoption& operator=(const Adoption&) = delete;
 
   // Adopts a signed snapshot, or the last one of a bundle. `trust_anchor` is read for the first adoption
-  // only; later the journaled root decides. `site` lacks peer ids and the time: they are filled in here.
-  // Whatever fails leaves the running generation as it is; once the adoption is durable, is_in_force() is
-  // false until a redo() succeeds.
+  // only; later the journaled root decides. `site` lacks peer ids, holders and the time: they are filled in
+  // here. Whatever fails leaves the running generation as it is; once the adoption is durable, is_in_force()
+  // is false until a redo() succeeds.
   Result<dataplane::SwapReport> apply(std::string_view text, const dataplane::Site& site,
                                       const std::filesystem::path& trust_anchor, const ApplyOrder& order);
 
   // Puts the snapshot that the journal decided for into the kernel again, for `site` as it is now. Equal
   // tables are left alone. There must be an adopted snapshot.
   Result<dataplane::SwapReport> redo(const dataplane::Site& site);
+
+  // From its return on these hold resources, in all that is served from now on too, and nobody else does; as
+  // far as what is served admits them. Until the first call they are those that the kernel has. On failure
+  // the kernel keeps those that it had, and the next flip brings these.
+  Result<dataplane::SwapReport> hold(dataplane::Holders holders);
+
+  // Who holds now: by the last hold(), or as the agent before left it in the kernel. Nobody before the first
+  // snapshot was compiled.
+  const dataplane::Holders& holders() const {
+    static const dataplane::Holders kNobody;
+    return holders_ ? *holders_ : kNobody;
+  }
 
   // Ends the trial of the adopted snapshot: it stays.
   Result<> confirm();
@@ -103,7 +115,8 @@ class Adoption {
   Result<dataplane::SwapReport> try_roll_back(const dataplane::Site& site, ledger::RevertCause cause);
   Result<authority::Candidate> read_adopted() const;
   Result<authority::Candidate> read_to_serve() const;
-  Result<dataplane::Compiled> compile_for(const authority::Candidate& candidate, dataplane::Site site) const;
+  Result<dataplane::Compiled> compile_for(const authority::Candidate& candidate, dataplane::Site site);
+  Result<> remember_holders(const std::string& gateway, const std::map<std::string, PeerId>& ids);
   Result<dataplane::SwapReport> serve(const authority::Candidate& candidate, dataplane::Compiled&& compiled);
   std::optional<ledger::Earlier> way_back() const;
   bool is_adopted(const authority::Candidate& candidate) const;
@@ -124,6 +137,7 @@ class Adoption {
   Witness witness_;
   std::optional<std::uint64_t> trial_ends_boot_ns_;
   std::optional<Served> served_;
+  std::optional<dataplane::Holders> holders_;  // none: as the kernel has it
   std::string obstacle_;
   StageFailures failures_;
   observe::DurationHistogram durations_;

@@ -52,13 +52,15 @@ Json counted(Json row, const pt_count& count) {
 }  // namespace
 
 bool changes_state(std::string_view command) {
-  static constexpr std::string_view kChanging[] = {"apply",   "confirm", "journal-compact", "journal-settle",
-                                                   "recover", "reload",  "rollback",        "timestamp"};
+  static constexpr std::string_view kChanging[] = {
+      "apply",   "claim",  "confirm", "journal-compact", "journal-settle", "recover",
+      "release", "reload", "revoke",  "rollback",        "timestamp"};
   return std::find(std::begin(kChanging), std::end(kChanging), command) != std::end(kChanging);
 }
 
 bool takes_body(std::string_view command) {
-  return command == "apply" || command == "explain" || command == "recover" || command == "timestamp";
+  static constexpr std::string_view kWithBody[] = {"apply", "explain", "recover", "revoke", "timestamp"};
+  return std::find(std::begin(kWithBody), std::end(kWithBody), command) != std::end(kWithBody);
 }
 
 bool needs_administrator(const wire::ControlRequest& request) {
@@ -78,6 +80,7 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
   if (command == "mtu") return mtu_report(*gateway_, request.arguments);
   if (command == "watch") return watchers_.add(request.arguments, outlet);
   if (command == "events") return events(request.arguments);
+  if (ClaimsCommands::knows(command)) return claims_.run(command, request.arguments, body);
   if (command == "explain") return explainer_.explain(request.arguments, body);
   if (command == "journal-page")
     return journal_page(*gateway_->foundation().lineage.journal, request.arguments);
@@ -113,7 +116,9 @@ Result<wire::Json> ControlCommands::run(const wire::ControlRequest& request, std
     if (Result<> none = no_arguments(request); !none) return pass_on(std::move(none));
     return act(*this, body);
   }
-  std::string known = "apply, events, events-follow, explain, journal-page, mtu, owners, watch";
+  std::string known =
+      "apply, claim, claims, claims-history, conflicts, events, events-follow, explain, journal-page, mtu, "
+      "owners, release, revoke, watch";
   for (const Plain& plain : kPlain)
     known.append(", ").append(plain.first);
   return fail(errc::control_unknown_command, "this agent (version " POSTERN_VERSION ") knows no command \"" +

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "agent/claims_commands.h"
 #include "agent/event_followers.h"
 #include "agent/explainer.h"
 #include "agent/gateway.h"
@@ -32,12 +33,15 @@ class ControlCommands {
         started_monotonic_ns_(started_monotonic_ns),
         explainer_(gateway),
         watchers_(gateway),
+        claims_(gateway),
         event_followers_(*gateway.foundation().lineage.journal) {}
 
   Result<wire::Json> run(const wire::ControlRequest& request, std::string_view body,
                          const std::shared_ptr<Outlet>& outlet);
   // Now and then: gives back what was kept for questions.
   void forget() { explainer_.forget(); }
+  // To be called before the first run(); must outlive this.
+  void use(GatewayClaims& claims) { claims_.use(claims); }
   Watchers& watchers() { return watchers_; }
   EventFollowers& event_followers() { return event_followers_; }
 
@@ -61,6 +65,7 @@ class ControlCommands {
   std::uint64_t started_monotonic_ns_;
   Explainer explainer_;
   Watchers watchers_;
+  ClaimsCommands claims_;
   EventFollowers event_followers_;
 };
 

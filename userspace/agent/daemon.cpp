@@ -72,11 +72,8 @@ Result<> Daemon::open_sockets() {
                      }
                      return result;
                    });
-  Result<std::unique_ptr<dataplane::EventRing>> ring =
-      dataplane::EventRing::open(*gateway_->foundation().plane, [this](const pt_event& event) {
-        if (event.type == PT_EVENT_NEIGHBOUR_WANTED)
-          gateway_->neighbours().want(IfIndex(event.ifindex), address_of(event.address));
-      });
+  Result<std::unique_ptr<dataplane::EventRing>> ring = dataplane::EventRing::open(
+      *gateway_->foundation().plane, [this](const pt_event& event) { hear(event); });
   if (!ring) return pass_on(std::move(ring));
   ring_ = std::move(*ring);
   Result<std::unique_ptr<dataplane::SampleRing>> samples = dataplane::SampleRing::open(
@@ -108,8 +105,12 @@ void Daemon::watch() {
   sample_watch_.emplace(io_, samples_->poll_fd(), [this] { take_samples(); });
   const wire::SecretKey& key = *gateway_->foundation().key;
   sync_.emplace(io_, gateway_->replica(), key.public_key(), clock_, log_);
-  links_.emplace(io_, gateway_->config().mesh, key, clock_, log_, &sync_->handler());
+  claims_.emplace(io_, *gateway_, clock_, log_);
+  dispatch_.emplace(sync_->handler(), claims_->handler());
+  links_.emplace(io_, gateway_->config().mesh, key, clock_, log_, &*dispatch_);
   sync_->carry_over(links_->links());
+  claims_->carry_over(links_->links());
+  commands_.use(*claims_);
   follow_members();
   each_second_.emplace(io_, kSecond, [this] {
     commands_.watchers().tick();
@@ -134,9 +135,17 @@ void Daemon::watch_events() {
     if (!std::exchange(events_told_, false)) return;
     asio::post(io_, [this] {
       events_told_ = true;
+      claims_->wake();
       commands_.event_followers().tell();
     });
   });
+}
+
+void Daemon::hear(const pt_event& event) {
+  if (event.type == PT_EVENT_NEIGHBOUR_WANTED)
+    gateway_->neighbours().want(IfIndex(event.ifindex), address_of(event.address));
+  // A packet came under an epoch of which nothing was heard yet.
+  if (event.type == PT_EVENT_FUTURE_EPOCH && claims_) claims_->wake();
 }
 
 // A bounded part at a time: under a flood of samples the loop still does everything else.
@@ -188,6 +197,7 @@ void Daemon::follow_members() {
   const config::Config& config = gateway_->config();
   sync_->follow(served ? served->node_names : std::map<wire::PublicKey, std::string>());
   links_->follow(served && config.links ? served->members : mesh::Members(), config.links_listen);
+  claims_->follow();
   note_links();
 }
 
@@ -196,6 +206,7 @@ void Daemon::note_links() {
   status.on = gateway_->config().links;
   gateway_->note_links(std::move(status));
   gateway_->note_sync(sync_->status());
+  gateway_->note_claims(claims_->status());
 }
 
 void Daemon::wait_for_signal() {

@@ -11,8 +11,10 @@
 #include "agent/control_commands.h"
 #include "agent/control_server.h"
 #include "agent/gateway.h"
+#include "agent/gateway_claims.h"
 #include "agent/gateway_links.h"
 #include "agent/gateway_sync.h"
+#include "agent/link_dispatch.h"
 #include "agent/repeating_timer.h"
 #include "agent/snapshot_source.h"
 #include "agent/watched_fd.h"
@@ -45,10 +47,11 @@ class Daemon {
   Result<> take_from_source(std::string_view text);
   Result<> see_from_source(std::string_view text);
   void take_samples();
-  // Who may link is what is served now.
+  // Who may link and claim is what is served now.
   void follow_members();
   void note_links();
-  // Tells those who follow events, once for all that become durable meanwhile.
+  void hear(const pt_event& event);
+  // Wakes the claims, and tells those who follow events, once for all that become durable meanwhile.
   void watch_events();
   void wait_for_signal();
   void publish();
@@ -74,6 +77,8 @@ class Daemon {
   std::optional<RepeatingTimer> each_check_;
   std::optional<RepeatingTimer> each_neighbour_round_;
   std::optional<GatewaySync> sync_;
+  std::optional<GatewayClaims> claims_;
+  std::optional<LinkDispatch> dispatch_;
   std::optional<GatewayLinks> links_;
   std::optional<ControlServer> control_;
   std::unique_ptr<observe::HttpServer> http_;

@@ -38,6 +38,20 @@ Result<std::set<IfIndex>> attached_interfaces(const config::Config& config, cons
   return found;
 }
 
+// A holder that takes its data path down serves nothing any more, from before the first program is off.
+Result<> stop_leases(const dataplane::Plane& plane, spdlog::logger& log) {
+  const Result<dataplane::Generations> generations = dataplane::Generations::open(plane);
+  if (!generations) return tl::unexpected(generations.error());
+  const auto holders = generations->holders();
+  if (!holders) return tl::unexpected(holders.error());
+  for (const auto& [number, row] : *holders) {
+    if (row.holder != PT_HOLDER_LOCAL) continue;
+    if (Result<> stopped = generations->leases().stop(ResourceNumber(number)); !stopped) return stopped;
+    log.info("resource number {}: this gateway stops serving it", number);
+  }
+  return {};
+}
+
 // Has the next start open a new stream.
 Result<> journal_that_disk_went_back(const ledger::JournalOptions& where) {
   ledger::JournalOptions options = where;
@@ -94,6 +108,7 @@ Result<> detach_data_path(const config::Config& config, spdlog::logger& log) {
   }
   Result<std::unique_ptr<dataplane::Plane>> plane = dataplane::Plane::open(pins);
   if (!plane) return pass_on(std::move(plane));
+  if (Result<> stopped = stop_leases(**plane, log); !stopped) return stopped;
   const Result<std::set<IfIndex>> interfaces = attached_interfaces(config, **plane);
   if (!interfaces) return tl::unexpected(interfaces.error());
   for (const IfIndex ifindex : *interfaces) {

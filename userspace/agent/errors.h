@@ -24,6 +24,7 @@ inline constexpr ErrorCode too_many_watchers{"watch.too_many", ErrorKind::capaci
 inline constexpr ErrorCode events_unknown_journal{"events.unknown_journal", ErrorKind::reset};
 inline constexpr ErrorCode events_history_changed{"events.history_changed", ErrorKind::reset};
 inline constexpr ErrorCode too_many_followers{"events.too_many", ErrorKind::capacity};
+inline constexpr ErrorCode claims_closed{"claims.closed"};  // nothing is served that could be claimed
 inline constexpr ErrorCode control_answer_too_large{"control.answer_too_large", ErrorKind::capacity};
 
 }  // namespace postern::agent::errc

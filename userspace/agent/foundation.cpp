@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/foundation.h"
 
+#include <algorithm>
+
 #include "agent/adoption.h"
 #include "agent/continuity.h"
 #include "agent/errors.h"
@@ -80,7 +82,13 @@ Result<> Foundation::read_kernel() {
 
 Result<> Foundation::compare() {
   if (lineage.went_back) return tl::unexpected<Error>(*lineage.went_back);
-  Result<> level = check_fences(kernel.fences, lineage.authority.fences);
+  // The kernel was told of the authority's floors, and of what claims were journaled.
+  std::map<ResourceNumber, Epoch> on_disk = lineage.authority.fences;
+  for (const auto& [resource, epoch] : kernel.fences) {
+    Epoch& known = on_disk[resource];
+    known = std::max(known, lineage.replica.fold().claims().highest(resource));
+  }
+  Result<> level = check_fences(kernel.fences, on_disk);
   const std::optional<authority::Adopted>& adopted = lineage.authority.adopted;
   if (level)
     level = check_serial(kernel.serial, adopted ? std::optional<Serial>(adopted->serial) : std::nullopt);

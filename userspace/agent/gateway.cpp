@@ -155,6 +155,16 @@ Result<> Gateway::see_timestamp(std::string_view file) {
   return seen;
 }
 
+Result<> Gateway::hold(dataplane::Holders holders) {
+  Result<dataplane::SwapReport> swap = adoption_.hold(std::move(holders));
+  if (!swap) {
+    log_->error("claims: {}", swap.error().message());
+    return pass_on(std::move(swap));
+  }
+  if (swap->changed) last_swap_ = *swap;
+  return {};
+}
+
 Standing Gateway::standing() const {
   return standing_of(base_->lineage.authority, config_.timestamp_max_age_s, clock_->now_utc());
 }
@@ -354,6 +364,8 @@ observe::Health Gateway::health() const {
   add_authority_problems(health.problems);
   if (!source_.problem.empty()) health.problems.push_back(source_.problem);
   for (std::string& problem : problems_of(links_))
+    health.problems.push_back(std::move(problem));
+  for (std::string& problem : problems_of(claims_))
     health.problems.push_back(std::move(problem));
   for (const sync::SyncRow& row : sync_.rows) {
     if (row.penalty_left_ns == 0) continue;

@@ -13,6 +13,7 @@
 
 #include "agent/adoption.h"
 #include "agent/alarms.h"
+#include "agent/claims_status.h"
 #include "agent/foundation.h"
 #include "agent/interfaces.h"
 #include "agent/journal_compaction.h"
@@ -42,6 +43,8 @@ class Gateway {
   // Back to the snapshot before the adopted one.
   Result<dataplane::SwapReport> roll_back(ledger::RevertCause cause);
   Result<> see_timestamp(std::string_view file);
+  // From its return on these hold resources, and nobody else does (Adoption::hold).
+  Result<> hold(dataplane::Holders holders);
   // Reads the config again and attaches again what was taken off. A config that is refused changes nothing.
   Result<bool> reload();
   // Replaces the journal's sealed segments by a base now.
@@ -72,6 +75,10 @@ class Gateway {
   void note_sync(SyncStatus status) { sync_ = std::move(status); }
   const SyncStatus& sync() const { return sync_; }
 
+  // And with claims.
+  void note_claims(ClaimsStatus status) { claims_ = std::move(status); }
+  const ClaimsStatus& claims() const { return claims_; }
+
   observe::Health health() const;
   const config::Config& config() const { return config_; }
   const Clock& clock() const { return *clock_; }
@@ -81,6 +88,8 @@ class Gateway {
   dataplane::Netdev& netdev() { return *base_->netdev; }
   Neighbours& neighbours() { return neighbours_; }
   ledger::Replica& replica() { return base_->lineage.replica; }
+  ledger::Stream& stream() { return *base_->stream; }
+  ledger::Restraint& restraint() { return base_->restraint; }
   // Null when the kernel cannot tell of lost frames; then health() says so.
   const dataplane::Losses* losses() const { return losses_.get(); }
   bool backstop_intact() const { return backstop_intact_; }
@@ -115,6 +124,7 @@ class Gateway {
   SourceStatus source_;
   LinksStatus links_;
   SyncStatus sync_;
+  ClaimsStatus claims_;
   dataplane::SwapReport last_swap_;
   bool backstop_intact_ = false;
   std::unique_ptr<dataplane::Losses> losses_;

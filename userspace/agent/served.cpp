@@ -40,7 +40,35 @@ std::vector<IpAddress> active_remotes(const dataplane::Tables& tables) {
   return remotes;
 }
 
+std::map<ResourceNumber, std::vector<ResourceAddress>> addresses_of_resources(
+    const authority::Snapshot& snapshot) {
+  std::map<std::string_view, ResourceNumber> numbers;
+  for (const authority::Resource& resource : snapshot.resources)
+    numbers.emplace(resource.id, resource.number);
+  std::map<std::string_view, const authority::Segment*> segments;
+  for (const authority::Segment& segment : snapshot.segments)
+    segments.emplace(segment.id, &segment);
+  std::map<ResourceNumber, std::vector<ResourceAddress>> out;
+  for (const authority::Prefix& prefix : snapshot.prefixes) {
+    if (prefix.owner.kind != authority::OwnerKind::resource ||
+        prefix.prefix.length != prefix.prefix.max_length())
+      continue;
+    const auto number = numbers.find(prefix.owner.id);
+    const auto segment = segments.find(prefix.segment);
+    if (number == numbers.end() || segment == segments.end()) continue;
+    ResourceAddress address{prefix.segment, prefix.prefix.address, std::nullopt};
+    if (segment->second->gateway == address.address) address.mac = segment->second->mac;
+    out[number->second].push_back(std::move(address));
+  }
+  return out;
+}
+
 }  // namespace
+
+void note_holders(Served& served, std::size_t rows) {
+  for (observe::TableObservation& table : served.tables)
+    if (table.name == "resources") table.entries = rows;
+}
 
 Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled, UtcSeconds judged_at) {
   const authority::Snapshot& snapshot = candidate.snapshot;
@@ -63,6 +91,9 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled&& com
   for (const authority::Gateway& gateway : snapshot.gateways)
     served.node_names.insert_or_assign(gateway.key, gateway.id);
   served.legend = std::move(compiled.legend);
+  served.claimants = std::move(compiled.claimants);
+  served.roster = ledger::roster_of(snapshot);
+  served.resource_addresses = addresses_of_resources(snapshot);
   served.judged_at = judged_at;
   served.host_routes = std::move(compiled.host_routes);
   served.changes_at = compiled.changes_at;

@@ -13,10 +13,18 @@
 #include "core/ids.h"
 #include "core/ip.h"
 #include "dataplane/compile.h"
+#include "ledger/claim_fold.h"
 #include "mesh/members.h"
 #include "observe/observation.h"
 
 namespace postern::agent {
+
+// An address of its own prefix, which a resource's holder serves.
+struct ResourceAddress {
+  std::string segment;
+  IpAddress address;
+  std::optional<MacAddress> mac;  // the segment's, when this is its gateway address
+};
 
 // What the agent keeps of the generation that it put into the kernel. The tables themselves are read back
 // from there.
@@ -35,6 +43,9 @@ struct Served {
   std::vector<observe::TableObservation> tables;
 
   dataplane::Legend legend;
+  dataplane::Claimants claimants;
+  ledger::Roster roster;  // who may claim what
+  std::map<ResourceNumber, std::vector<ResourceAddress>> resource_addresses;
   std::map<std::string, std::vector<dataplane::HostRoute>> host_routes;  // by segment
   std::vector<IpAddress> remotes;                                        // tunnel addresses of active peers
   mesh::Members members;                                                 // gateways that may link
@@ -42,6 +53,9 @@ struct Served {
   UtcSeconds judged_at;                               // the time by which validity was judged
   std::optional<UtcSeconds> changes_at;
 };
+
+// How many rows the table `resources` has now.
+void note_holders(Served& served, std::size_t rows);
 
 Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled, UtcSeconds judged_at);
 

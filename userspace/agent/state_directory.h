@@ -14,6 +14,7 @@ struct StateDirectory {
   std::filesystem::path node_key() const { return path / "node.key"; }
   std::filesystem::path journal() const { return path / "journal"; }
   std::filesystem::path recovery_bundle() const { return path / "recovery-bundle"; }
+  std::filesystem::path starts() const { return path / "starts"; }
 };
 
 // Fails unless the directory exists, is ours, and nobody else may enter it: whoever can write there could

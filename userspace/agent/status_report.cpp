@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <set>
+
 #include "agent/authority_report.h"
 #include "dataplane/counters.h"
 
@@ -90,6 +93,22 @@ observe::LinkObservation link_observation(const mesh::LinkRow& row, const sync::
   out.events_missing = sync->missing;
   out.throttled = sync->penalty_left_ns > 0;
   return out;
+}
+
+void observe_claims(const ClaimsStatus& claims, observe::Observation& seen) {
+  constexpr std::size_t kMostEpochs = 64;
+  std::array<std::uint64_t, claims::kStandings> counts{};
+  for (const claims::ResourceView& view : claims.resources) {
+    ++counts[static_cast<std::size_t>(view.standing)];
+    if (view.top && seen.resources.size() < kMostEpochs)
+      seen.resources.push_back({view.id, view.top->token.epoch.value});
+  }
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    seen.claims.emplace_back(claims::standing_name(static_cast<claims::Standing>(i)), counts[i]);
+  std::set<ResourceNumber> in_conflict;
+  for (const ledger::Conflict& conflict : claims.conflicts)
+    if (stands(conflict, claims)) in_conflict.insert(conflict.claim.resource);
+  seen.conflicts = in_conflict.size();
 }
 
 }  // namespace
@@ -193,6 +212,7 @@ observe::Observation observation(const Gateway& gateway) {
     ++(state.fork ? seen.streams_forked : seen.streams_whole);
   seen.journal_torn = base.lineage.journal->recovery().found == ledger::RecoveryClass::torn ? 1 : 0;
   seen.backstop_intact = gateway.backstop_intact();
+  observe_claims(gateway.claims(), seen);
   for (const mesh::LinkRow& row : gateway.links().rows)
     seen.links.push_back(link_observation(row, gateway.sync().find(row.gateway)));
   for (const sync::SyncCount& count : sync::named(gateway.sync().counts))

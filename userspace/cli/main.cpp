@@ -84,6 +84,8 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_peers(app, chosen);
   add_links(app, chosen);
   add_owners(app, chosen);
+  add_claims(app, chosen);
+  add_conflicts(app, chosen);
   add_events(app, chosen);
   add_drops(app, chosen);
   add_explain(app, chosen);
@@ -94,6 +96,8 @@ void add_commands(CLI::App& app, Command& chosen) {
   add_apply(app, chosen);
   add_confirm(app, chosen);
   add_rollback(app, chosen);
+  add_claim(app, chosen);
+  add_release(app, chosen);
   add_reload(app, chosen);
   add_journal(app, chosen);
   add_completion(app, chosen);

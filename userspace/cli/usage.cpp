@@ -74,7 +74,7 @@ std::string usage_text(const CLI::ParseError& error, const CLI::App& app, int ar
     return words.path + " has no command \"" + words.unknown + "\"" + nearest(*words.reached, words.unknown) +
            help;
   }
-  if (!words.reached->get_subcommands({}).empty()) return words.path + " needs a command" + help;
+  if (words.reached->get_require_subcommand_min() > 0) return words.path + " needs a command" + help;
   return error.what() + help;
 }
 

@@ -103,6 +103,15 @@ void read_links(YamlMap& map, Config& into) {
   into.links_listen = std::move(endpoints);
 }
 
+void read_claims(YamlMap& map, ClaimsConfig& into) {
+  const YamlNode* node = map.optional("claims");
+  if (node == nullptr) return;
+  YamlMap claims(*node, map.origin(), "claims");
+  if (const YamlNode* automatic = claims.optional("automatic")) into.automatic = claims.flag(*automatic);
+  read_path(claims, "hook", into.hook);
+  if (Result<> done = claims.finish(); !done) map.adopt(std::move(done).error());
+}
+
 void read_xdp(YamlMap& map, bool& generic) {
   const YamlNode* node = map.optional("xdp");
   if (node == nullptr) return;
@@ -272,6 +281,7 @@ Result<Config> parse_config(std::string_view yaml, std::string_view origin) {
     out.flows = static_cast<std::uint32_t>(map.integer(*flows, kMinFlows, kMaxFlows));
   }
   read_links(map, out);
+  read_claims(map, out.claims);
   read_xdp(map, out.generic_xdp);
   read_interfaces(map, out.interfaces);
   if (map.ok() && out.socket.native().size() > kMaxSocketPath) {

@@ -48,6 +48,14 @@ struct Source {
   friend bool operator==(const Source&, const Source&) = default;
 };
 
+// How this gateway takes turns to own resources.
+struct ClaimsConfig {
+  bool automatic = true;       // it claims what it is a candidate of and nobody holds
+  std::filesystem::path hook;  // a program to run when it comes to hold a resource or loses it; empty: none
+
+  friend bool operator==(const ClaimsConfig&, const ClaimsConfig&) = default;
+};
+
 struct Config {
   std::string mesh;  // both name the pins and must match the snapshot: [a-z0-9][a-z0-9-]{0,62}
   std::string gateway;
@@ -65,6 +73,7 @@ struct Config {
   std::optional<Source> source;                       // `authority: source:`
   bool links = true;                                  // `links: off` for a gateway that talks to no other one
   std::optional<std::vector<Endpoint>> links_listen;  // `links: listen:`; none: at the signed link addresses
+  ClaimsConfig claims;
   bool generic_xdp = false;           // allow the slow mode where the driver has no native XDP
   std::vector<Interface> interfaces;  // at least one of each role, names unique
 

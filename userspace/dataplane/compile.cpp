@@ -181,9 +181,10 @@ Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site) 
   if (done) done = compile_peers(snapshot, *index, site.now, out.tables, out.changes_at);
   if (done) done = compile_rates(snapshot, *index, site, out.tables);
   if (done) done = compile_owners(snapshot, *index, out.tables);
-  if (done) done = compile_resources(*index, site, out.tables);
   if (done) done = compile_services(snapshot, *index, out.tables);
   if (done) done = compile_policy(snapshot, *index, out.tables);
+  out.claimants = claimants_of(snapshot, *index);
+  out.tables.resources = holder_rows(out.claimants, site.holders);
   if (done) done = check_capacity(out.tables);
   if (!done) return pass_on(std::move(done));
   out.floors = floors_of(snapshot, *index);

@@ -12,6 +12,7 @@
 #include "core/ids.h"
 #include "core/result.h"
 #include "dataplane/errors.h"
+#include "dataplane/holders.h"
 #include "dataplane/host_port.h"
 #include "dataplane/tables.h"
 
@@ -39,12 +40,6 @@ struct SitePort {
   IfIndex wire() const { return carrier ? carrier->ifindex : ifindex; }
 };
 
-// Who holds a resource, as the claims say.
-struct Holding {
-  std::string holder;  // a gateway
-  Epoch epoch;
-};
-
 // UDP ports of the host that only admitted peers reach.
 struct GuardedPorts {
   std::vector<std::uint16_t> ports;
@@ -61,7 +56,7 @@ struct Site {
   GuardedPorts guarded;
   std::vector<SitePort> ports;
   std::map<std::string, PeerId> peer_ids;  // of every peer, and of every gateway but this one
-  std::map<ResourceNumber, Holding> holders;
+  Holders holders;
   UtcSeconds now;  // decides not_before and expires
 };
 
@@ -80,6 +75,7 @@ struct Compiled {
   Legend legend;
   std::map<std::string, std::vector<HostRoute>> host_routes;  // by segment
   std::map<ResourceNumber, Epoch> floors;                     // to raise the fences to, before the swap
+  Claimants claimants;                                        // who may hold what
   // When compiling again would give something else: the next not_before or expires, of a peer or the
   // snapshot.
   std::optional<UtcSeconds> changes_at;
@@ -89,7 +85,8 @@ struct Compiled {
 std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway);
 
 // Refuses (errc::unsupported) what this data plane cannot enforce: grants. An expired snapshot with on_expiry
-// close compiles to tables that are not open.
+// close compiles to tables that are not open. Holders that the snapshot does not admit hold nothing, and are
+// no failure: which of them still may is for the claims to decide.
 Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site);
 
 }  // namespace postern::dataplane

@@ -38,6 +38,8 @@ constexpr std::array<std::string_view, 11> kSwapped = {"ports",     "segments", 
                                                        "resources", "services", "backends"};
 constexpr std::size_t kPolicy = 6;  // its place among them
 static_assert(kSwapped[kPolicy] == "policy");
+constexpr std::size_t kResources = 8;
+static_assert(kSwapped[kResources] == "resources");
 
 std::array<RowView, kSwapped.size()> views_of(const Tables& tables) {
   return {RowView(tables.ports),     RowView(tables.segments), RowView(tables.peers),
@@ -93,9 +95,9 @@ struct Generations::State {
 
   Result<pt_gateway> gateway(std::uint32_t slot) const;
   Result<> digest_active();
-  Result<> fill_arrays(const Tables& tables, std::uint32_t slot, Generation generation,
-                       std::uint8_t rule_bank) const;
-  Result<> fill_table(std::size_t table, const RowView& rows, bool shared, std::uint32_t slot) const;
+  Result<> fill_arrays(const pt_gateway& row, const pt_port_line* lines, std::uint32_t slot) const;
+  Result<> fill_table(std::size_t table, const RowView& rows, std::uint32_t slot) const;
+  Result<> share_table(std::size_t table, std::uint32_t slot) const;
 };
 
 Result<pt_gateway> Generations::State::gateway(std::uint32_t slot) const {
@@ -117,31 +119,30 @@ Result<> Generations::State::digest_active() {
   return {};
 }
 
-Result<> Generations::State::fill_arrays(const Tables& tables, std::uint32_t slot, Generation generation,
-                                         std::uint8_t rule_bank) const {
-  pt_gateway row = tables.gateway;
-  row.generation = generation.value;
-  row.rule_bank = rule_bank;
+Result<> Generations::State::fill_arrays(const pt_gateway& row, const pt_port_line* lines,
+                                         std::uint32_t slot) const {
   if (::bpf_map_update_elem(plane.map_fd("gateway"), &slot, &row, BPF_ANY) != 0) {
     return kernel_error(errc::map, "cannot write table gateway", errno);
   }
-  std::memcpy(port_lines(slot), tables.port_classes.data(), kPortLines * sizeof(pt_port_line));
+  std::memcpy(port_lines(slot), lines, kPortLines * sizeof(pt_port_line));
   const Result<pt_gateway> read_back = gateway(slot);
   if (!read_back) return fail(read_back.error().code, read_back.error().context);
   if (std::memcmp(&*read_back, &row, sizeof row) == 0) return {};
   return fail(errc::digest, "table gateway does not read back as it was written; nothing was swapped");
 }
 
-// Brings the idle slot's table to these rows: by the active slot's map when that holds the same.
-Result<> Generations::State::fill_table(std::size_t table, const RowView& rows, bool shared,
-                                        std::uint32_t slot) const {
+// Brings the idle slot's table to these rows.
+Result<> Generations::State::fill_table(std::size_t table, const RowView& rows, std::uint32_t slot) const {
+  const std::string_view name = kSwapped[table];
+  const Result<InnerTable> fresh = InnerTable::fill(name, rows);
+  if (!fresh) return fail(fresh.error().code, fresh.error().context);
+  return fresh->place(plane.map_fd(name), slot);
+}
+
+// The idle slot's table becomes the active slot's.
+Result<> Generations::State::share_table(std::size_t table, std::uint32_t slot) const {
   const std::string_view name = kSwapped[table];
   const int outer_fd = plane.map_fd(name);
-  if (!shared) {
-    const Result<InnerTable> fresh = InnerTable::fill(name, rows);
-    if (!fresh) return fail(fresh.error().code, fresh.error().context);
-    return fresh->place(outer_fd, slot);
-  }
   const Result<std::optional<InnerTable>> active = InnerTable::find(name, outer_fd, 1 - slot);
   if (!active) return fail(active.error().code, active.error().context);
   const Result<std::optional<InnerTable>> idle = InnerTable::find(name, outer_fd, slot);
@@ -224,9 +225,9 @@ Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor, st
   report.changed = true;
   if (Result<> waited = state.barrier.wait(); !waited) return pass_on(std::move(waited));
   for (std::size_t i = 0; i < kSwapped.size(); ++i) {
-    const bool shared = wanted[i] == state.digests[i];
-    if (Result<> filled = state.fill_table(i, views[i], shared, idle_slot); !filled)
-      return pass_on(std::move(filled));
+    Result<> filled = wanted[i] == state.digests[i] ? state.share_table(i, idle_slot)
+                                                    : state.fill_table(i, views[i], idle_slot);
+    if (!filled) return pass_on(std::move(filled));
   }
   if (Result<> made = make_meter_rows(state.plane, tables); !made) return pass_on(std::move(made));
   const bool same_rules = wanted[kPolicy] == state.digests[kPolicy];
@@ -235,13 +236,56 @@ Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor, st
     if (Result<> cleared = clear_rule_bank(state.plane, bank, tables); !cleared)
       return pass_on(std::move(cleared));
   }
-  if (Result<> filled = state.fill_arrays(tables, idle_slot, report.generation, bank); !filled) {
+  pt_gateway row = tables.gateway;
+  row.generation = report.generation.value;
+  row.rule_bank = bank;
+  if (Result<> filled = state.fill_arrays(row, tables.port_classes.data(), idle_slot); !filled) {
     return pass_on(std::move(filled));
   }
   state.selector.set_closes_ns(idle_slot, closes_ns);
   state.selector.flip(report.generation);
   state.digests = wanted;
   return report;
+}
+
+Result<SwapReport> Generations::hold(const Rows<__u32, pt_resource>& resources, Generation floor) {
+  if (active() == Generation()) return fail(errc::map, "nothing was adopted yet that could be held");
+  if (resources.size() > PT_MAX_RESOURCES) {
+    return fail(errc::capacity, "table resources needs " + std::to_string(resources.size()) +
+                                    " rows and has room for " + std::to_string(PT_MAX_RESOURCES));
+  }
+  State& state = *state_;
+  const std::uint32_t active_slot = state.selector.active_slot();
+  const std::uint32_t idle_slot = state.selector.idle_slot();
+  SwapReport report{active(), false, {}};
+  const RowView rows(resources);
+  const TableDigest wanted(rows);
+  if (state.digests[kResources] == wanted) return report;
+
+  const Result<pt_gateway> gateway = state.gateway(active_slot);
+  if (!gateway) return fail(gateway.error().code, gateway.error().context);
+  report = {std::max(active(), floor).next(), true, {kSwapped[kResources]}};
+  Result<> filled = state.barrier.wait();
+  for (std::size_t i = 0; filled && i < kSwapped.size(); ++i)
+    filled = i == kResources ? state.fill_table(i, rows, idle_slot) : state.share_table(i, idle_slot);
+  if (!filled) return pass_on(std::move(filled));
+  pt_gateway row = *gateway;
+  row.generation = report.generation.value;
+  filled = state.fill_arrays(row, state.port_lines(active_slot), idle_slot);
+  if (!filled) return pass_on(std::move(filled));
+  state.selector.set_closes_ns(idle_slot, state.selector.closes_ns(active_slot));
+  state.selector.flip(report.generation);
+  state.digests[kResources] = wanted;
+  return report;
+}
+
+Result<Rows<__u32, pt_resource>> Generations::holders() const {
+  Rows<__u32, pt_resource> rows;
+  if (active() == Generation()) return rows;
+  const State& state = *state_;
+  Result<> read = read_rows("resources", state.plane.map_fd("resources"), state.selector.active_slot(), rows);
+  if (!read) return pass_on(std::move(read));
+  return rows;
 }
 
 Result<Tables> Generations::read_active() const {

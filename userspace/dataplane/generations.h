@@ -40,6 +40,14 @@ class Generations {
   Result<SwapReport> adopt(const Tables& tables, Generation floor = Generation(),
                            std::uint64_t closes_ns = 0);
 
+  // Makes a generation that differs from the active one in who holds resources alone: for the cost of these
+  // rows, however large the other tables are, and in the order of adopt(). Nothing must be known of the rest.
+  // Equal rows: nothing is written. On failure the active generation is untouched and still served. Fails
+  // with errc::map while nothing was adopted.
+  Result<SwapReport> hold(const Rows<__u32, pt_resource>& resources, Generation floor = Generation());
+  // Who holds them in the active generation; nobody while nothing was adopted.
+  Result<Rows<__u32, pt_resource>> holders() const;
+
   // The active generation is closed from this instant of CLOCK_MONOTONIC on, in nanoseconds, whether or not
   // an agent lives; 0: it is not. One store, which may move the instant either way.
   void close_at(std::uint64_t closes_ns) const;

@@ -5,6 +5,7 @@
 // body, and two of them prove a fork (fork_proof.h).
 #pragma once
 
+#include <compare>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,14 @@
 #include "wire/sign.h"
 
 namespace postern::ledger {
+
+// Identity of an event.
+struct EventId {
+  Id128 stream{};
+  Seq seq;
+
+  friend auto operator<=>(const EventId&, const EventId&) = default;  // NOLINT(modernize-use-nullptr)
+};
 
 struct Event {
   std::string mesh;

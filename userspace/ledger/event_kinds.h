@@ -11,9 +11,16 @@ namespace postern::ledger {
 inline constexpr std::string_view kStreamOpened = "StreamOpened";
 inline constexpr std::string_view kStreamForked = "StreamForked";
 
-inline constexpr std::array<std::string_view, 9> kEventKinds = {
+inline constexpr std::string_view kClaimAcquired = "ClaimAcquired";
+inline constexpr std::string_view kClaimReleased = "ClaimReleased";
+inline constexpr std::string_view kClaimRevoked = "ClaimRevoked";
+inline constexpr std::string_view kFenceRaised = "FenceRaised";
+inline constexpr std::string_view kConflictAnnounced = "ConflictAnnounced";
+
+inline constexpr std::array<std::string_view, 14> kEventKinds = {
     kStreamOpened,        kStreamForked,       "AuthorityFloors",      "AuthorityAdopted", "AuthorityActive",
-    "AuthorityConfirmed", "AuthorityReverted", "AuthorityEquivocated", "TimestampSeen",
+    "AuthorityConfirmed", "AuthorityReverted", "AuthorityEquivocated", "TimestampSeen",    kClaimAcquired,
+    kClaimReleased,       kClaimRevoked,       kFenceRaised,           kConflictAnnounced,
 };
 
 constexpr bool is_known_kind(std::string_view kind) {

@@ -65,6 +65,8 @@ Fold::Known& Fold::know(const Id128& stream, const wire::PublicKey& author) {
 }
 
 void Fold::recall(const Event& kept) {
+  const StreamState* const state = find(kept.stream);
+  if (state != nullptr && state->fork && kept.seq >= state->fork->at) return claims_.heed(kept);
   interpret(kept);
   ++events_;
 }
@@ -73,7 +75,7 @@ void Fold::recall(const Event& kept) {
 // what a base stands for; one behind a hole counts once the hole is filled.
 void Fold::resume(const Event& event, const Hash256& hash) {
   Known& known = know(event.stream, event.key);
-  if (known.state.fork && event.seq >= known.state.fork->at) return;
+  if (known.state.fork && event.seq >= known.state.fork->at) return claims_.heed(event);
   if (known.state.head == Seq() && event.seq != Seq(1)) {
     known.base = known.state.head = before(event.seq);
     known.base_hash = known.state.head_hash = event.prev;
@@ -135,7 +137,7 @@ void Fold::add(const Event& event, const Hash256& hash) {
 }
 
 void Fold::interpret(const Event& event) {
-  if (event.kind != kStreamForked) return;
+  if (event.kind != kStreamForked) return claims_.add(event);
   const Result<ForkProof> proof = read_fork(event);
   if (!proof) return;
   prove(*proof);
@@ -179,10 +181,19 @@ void Fold::cut(const Id128& stream, Known& known) {
   for (auto& [other, told] : streams_) {
     std::erase_if(told.told_by, [&](const EventId& id) { return id.stream == stream && id.seq > last; });
   }
+  claims_.cut(stream, last);
 }
 
 void Fold::raise_lamport(Lamport lamport) {
   lamport_ = std::max(lamport_, lamport);
+}
+
+// A floor is the authority's, so the clock may be as far on as it says.
+void Fold::judge_by(Roster roster) {
+  for (const auto& [resource, entry] : roster.resources)
+    raise_lamport(Lamport(entry.floor.value));
+  claims_.judge_by(std::move(roster));
+  digest_.reset();
 }
 
 const StreamState* Fold::find(const Id128& stream) const {
@@ -244,6 +255,7 @@ Hash256 Fold::digest() const {
     put_seq(fork.at);
     put(fork.prev);
   }
+  claims_.digest_into(text);
   digest_ = wire::blake2b({text});
   return *digest_;
 }

@@ -21,6 +21,7 @@
 #include "core/bytes.h"
 #include "core/ids.h"
 #include "ledger/base.h"
+#include "ledger/claim_fold.h"
 #include "ledger/event.h"
 #include "ledger/fork_proof.h"
 
@@ -80,6 +81,10 @@ class Fold {
   bool learn(const ForkProof& proof);
   // Nothing is too early up to a step above `lamport`: floors and fences raise the clock.
   void raise_lamport(Lamport lamport);
+  // Who may claim what, as the snapshot in force has it.
+  void judge_by(Roster roster);
+  const ClaimFold& claims() const { return claims_; }
+  ClaimFold& claims() { return claims_; }
 
   // Null for one that was never heard of. Valid until the next change.
   const StreamState* find(const Id128& stream) const;
@@ -98,14 +103,11 @@ class Fold {
   // The highest of all that was ever added.
   Lamport lamport() const { return lamport_; }
   std::uint64_t events() const { return events_; }
-  // BLAKE2b-256 over each stream's id, head and fork. Equal on gateways that hold the same events.
+  // BLAKE2b-256 over each stream's id, head and fork, and what the claims add up to. Equal on gateways that
+  // hold the same events and follow the same snapshot.
   Hash256 digest() const;
 
  private:
-  struct EventId {
-    Id128 stream{};
-    Seq seq;
-  };
   struct Known {
     StreamState state;
     Seq base;  // events up to here are known by the last one's hash alone
@@ -126,6 +128,7 @@ class Fold {
   std::string mesh_;
   std::map<Id128, Known> streams_;
   std::map<wire::PublicKey, std::size_t> by_author_;
+  ClaimFold claims_;
   Lamport lamport_;
   std::uint64_t events_ = 0;
   mutable std::optional<Hash256> digest_;

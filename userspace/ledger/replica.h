@@ -89,6 +89,10 @@ class Replica {
   // The sealed event, if it is there.
   Result<std::optional<std::string>> read(const Id128& stream, Seq seq);
   void raise_lamport(Lamport lamport) { fold_.raise_lamport(lamport); }
+  // Who may claim what, as the snapshot in force has it.
+  void judge_by(Roster roster) { fold_.judge_by(std::move(roster)); }
+  // Resources whose claims changed since the last call.
+  std::set<ResourceNumber> take_changed_claims() { return fold_.claims().take_changed(); }
   std::uint64_t in_flight() const { return in_flight_; }
   // Events of this stream are being journaled: some may be durable and not count yet.
   bool lands(const Id128& stream) const { return tips_.find(stream) != tips_.end(); }

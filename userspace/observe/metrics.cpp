@@ -229,6 +229,20 @@ void links(const Observation& seen, std::vector<MetricFamily>& out) {
              seen.link_timeouts));
 }
 
+void claims(const Observation& seen, std::vector<MetricFamily>& out) {
+  out.push_back(
+      by_label(gauge("postern_claims", "Resources by how it stands with them, as this gateway sees it."),
+               "state", seen.claims));
+  out.push_back(single(
+      gauge("postern_conflicts", "Resources that two gateways owned at once, and that nobody claimed since."),
+      seen.conflicts));
+  MetricFamily epochs =
+      gauge("postern_resource_epoch", "Epoch that the resource was last claimed under, of the first 64.");
+  for (const ResourceObservation& resource : seen.resources)
+    add(epochs, {{"resource", resource.resource}}, static_cast<double>(resource.epoch));
+  out.push_back(std::move(epochs));
+}
+
 }  // namespace
 
 std::string metrics_text(const Observation& seen) {
@@ -238,6 +252,7 @@ std::string metrics_text(const Observation& seen) {
   adoptions(seen, families);
   journal(seen, families);
   links(seen, families);
+  claims(seen, families);
   families.push_back(
       single(gauge("postern_backstop_intact", "1 while the nftables backstop is as it was installed."),
              seen.backstop_intact ? 1 : 0));

@@ -42,6 +42,12 @@ struct LinkObservation {
   bool throttled = false;
 };
 
+// The epoch that a resource was last claimed under.
+struct ResourceObservation {
+  std::string resource;
+  std::uint64_t epoch = 0;
+};
+
 // Everything that the metrics tell, at one moment. Plain values: the loop fills it, another thread renders
 // it.
 struct Observation {
@@ -80,6 +86,10 @@ struct Observation {
   std::uint64_t streams_whole = 0;
   std::uint64_t streams_forked = 0;
   bool backstop_intact = false;
+
+  std::vector<std::pair<std::string_view, std::uint64_t>> claims;  // resources by standing
+  std::uint64_t conflicts = 0;                                     // that stand
+  std::vector<ResourceObservation> resources;  // the first of them, so that a large mesh has a bounded page
 
   std::vector<LinkObservation> links;
   mesh::RefusalCounts link_refusals;

@@ -77,7 +77,7 @@ def udp_receive(options):
     sock.bind((options.address, options.port))
     sock.setblocking(False)
     report(ready=True)
-    seen, duplicates, last, told = bytearray(), 0, None, 0.0
+    seen, duplicates, first, last, told = bytearray(), 0, None, None, 0.0
     received, missed_at = 0, {}
     while True:
         stop, _ = stop_asked([sock], REPORT_EVERY_S)
@@ -92,14 +92,15 @@ def udp_receive(options):
                 received += 1 - seen[number]
                 seen[number] = 1
                 last = time.monotonic()
+                first = first or last
         except BlockingIOError:
             pass
         if stop:
             break
         if time.monotonic() - told > REPORT_EVERY_S:
             told = time.monotonic()
-            report(received=received, highest=len(seen) - 1, last=last)
-    report(final=True, received=received, highest=len(seen) - 1, last=last, duplicates=duplicates,
+            report(received=received, highest=len(seen) - 1, first=first, last=last)
+    report(final=True, received=received, highest=len(seen) - 1, first=first, last=last, duplicates=duplicates,
            gaps=[[*gap, missed_at.get(gap[0])] for gap in gaps(seen)])
 
 

@@ -264,3 +264,22 @@ TEST_CASE("links listen at the signed addresses, at others that are named, or ar
         "links: {listen: [\"10.0.0.1:0\"]}\n", "links: {listen: [\"10.0.0.1:1\"], port: 3}\n"})
     CHECK_FALSE(with(bad));
 }
+
+TEST_CASE("claims are automatic unless the config says otherwise, and a hook is a path") {
+  CHECK(parsed(kSmall).value().claims == ClaimsConfig{});
+  CHECK(ClaimsConfig{}.automatic);
+  const Config config = with("claims: {automatic: false, hook: /usr/bin/announce}\n").value();
+  CHECK_FALSE(config.claims.automatic);
+  CHECK(config.claims.hook == "/usr/bin/announce");
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"off", "claims"},
+      {"{hook: announce}", "expected an absolute path"},
+      {"{automatic: maybe}", "true or false"},
+      {"{hooks: /a}", "did you mean \"hook\""}};
+  for (const auto& [claims, complaint] : cases) {
+    CAPTURE(claims);
+    const Result<Config> result = with("claims: " + std::string(claims) + "\n");
+    CHECK(says(result, complaint));
+    CHECK(context(result).starts_with("p.yaml:6:"));
+  }
+}

@@ -131,10 +131,25 @@ TEST_CASE("a resource's row names its holder, and none but candidates hold") {
   CHECK(compiled(mesh, site).resources[0].second.holder == PT_HOLDER_LOCAL);
   site.holders = {{ResourceNumber(4), {"east", Epoch(9)}}};
   CHECK(compiled(mesh, site).resources.empty());
-  site.holders = {{ResourceNumber(3), {"p1", Epoch(9)}}};
-  const Result<Compiled> stranger = compile(mesh, site);
-  REQUIRE_FALSE(stranger);
-  CHECK(stranger.error().context.find("resource vip is claimed by p1") != std::string::npos);
+}
+
+TEST_CASE("a holder that the snapshot does not admit holds nothing, and keeps no snapshot out") {
+  authority::Snapshot mesh = small_mesh();
+  mesh.resources = {{"vip", ResourceNumber(3), {"east", "gone"}, {"west", "removed"}, 10'000}};
+  mesh.prefixes = {owned("blue", "10.9.0.0/24", OwnerKind::resource, "vip")};
+  Site site = small_site();
+  for (const char* const stranger : {"p1", "removed", "nobody", ""}) {
+    site.holders = {{ResourceNumber(3), {stranger, Epoch(9)}}};
+    CHECK(compiled(mesh, site).resources.empty());
+  }
+  const Result<Compiled> done = compile(mesh, site);
+  REQUIRE(done);
+  CHECK(done->claimants == Claimants{{ResourceNumber(3), {{"east", PT_HOLDER_LOCAL}, {"west", kWest}}}});
+  const Holders former = {{ResourceNumber(3), {"west", Epoch(9)}}};
+  const auto rows = holder_rows(done->claimants, former);
+  REQUIRE(rows.size() == 1);
+  CHECK(holders_of(rows, {{kWest, "west"}}) == former);
+  CHECK(holders_of(rows, {{kWest + 1, "west"}}).empty());
 }
 
 TEST_CASE("guarded ports are in the gateway's row, and share one rate") {

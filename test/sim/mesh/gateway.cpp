@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/mesh/gateway.h"
+
+#include <thread>
+
+#include "ledger/segmented_journal.h"
+#include "ledger/stream_history.h"
+#include "mesh/errors.h"
+#include "sim/simulated_directory.h"
+
+namespace postern::sim {
+namespace {
+
+constexpr std::string_view kMesh = "blue";
+
+ledger::JournalOptions options() {
+  ledger::JournalOptions options;
+  options.machine = Id128{1};
+  return options;
+}
+
+}  // namespace
+
+// Sync calls a link's pause `hold`, as claims call a resource's: one object cannot be both.
+class Gateway::SyncCarrier final : public sync::Carrier {
+ public:
+  explicit SyncCarrier(Gateway& gateway) : gateway_(gateway) {}
+  Result<> send(std::string_view to, ByteView message) override {
+    if (gateway_.send(to, message)) return {};
+    return fail(mesh::errc::link_down, "");
+  }
+  void hold(std::string_view from) override { gateway_.held_.insert(std::string(from)); }
+  void resume(std::string_view from) override { gateway_.held_.erase(std::string(from)); }
+
+ private:
+  Gateway& gateway_;
+};
+
+Gateway::Gateway(World& world, Network& network, std::string called, std::uint64_t rate_permille,
+                 bool automatic)
+    : world_(world),
+      network_(network),
+      name_(std::move(called)),
+      clock_(world, rate_permille),
+      automatic_(automatic),
+      disk_({}, world.random.next()) {
+  const Result<> made =
+      ledger::SegmentedJournal::create(std::make_unique<ledger::sim::SimulatedDirectory>(disk_), options());
+  if (!made) fault_ = "create: " + made.error().message();
+}
+
+Gateway::~Gateway() {
+  stop_agent();
+}
+
+// ---- what befalls it
+
+void Gateway::start() {
+  if (runs() || asleep_) return;
+  restraint_ = {};
+  replica_ = std::make_unique<ledger::Replica>(std::string(kMesh));
+  ledger::StreamHistory history(key_.public_key());
+  Result<std::unique_ptr<ledger::Journal>> journal =
+      ledger::SegmentedJournal::open(std::make_unique<ledger::sim::SimulatedDirectory>(disk_), options(),
+                                     [&](const ledger::Record& record) -> Result<> {
+                                       const Result<ledger::Event> event = ledger::read_event(record.payload);
+                                       if (!event) return tl::unexpected(event.error());
+                                       replica_->replay(record, *event);
+                                       return history.add(*event, record);
+                                     });
+  if (!journal) {
+    fault_ = "start: " + journal.error().message();
+    replica_.reset();
+    return;
+  }
+  journal_ = std::move(*journal);
+  const ledger::RecoveryReport& recovery = journal_->recovery();
+  const bool whole = !recovery.claims_wait;
+  if (!whole) restraint_ = ledger::Restraint("an earlier start could not prove that nothing was forgotten");
+  Result<> finished = history.finish(recovery.base.get());
+  Result<ledger::Stream> stream = ledger::Stream::open(*journal_, key_, clock_, std::string(kMesh), history,
+                                                       {whole, !whole, !whole}, replica_->listener());
+  if (!finished || !stream) {
+    fault_ = "start: " + (finished ? stream.error() : finished.error()).message();
+    journal_.reset();
+    replica_.reset();
+    return;
+  }
+  stream_.emplace(std::move(*stream));
+  replica_->started(*journal_, *stream_);
+  replica_->take_from_others([this](const wire::PublicKey& author) { return names_.count(author) != 0; },
+                             [this](std::function<void()> task) { post(std::move(task)); });
+  carrier_ = std::make_unique<SyncCarrier>(*this);
+  sync_ = std::make_unique<sync::Sync>(*replica_, key_.public_key(), *carrier_, *this);
+  replica_->on_durable([this](const ledger::VerifiedEvent& event, Lseq) { sync_->durable(event); });
+  sync_->tick(clock_.monotonic_ns());
+  claims_ = std::make_unique<claims::Claims>(*replica_, key_, clock_, *this, automatic_);
+  claims_->follow(roster_, names_);
+  if (Result<> begun = claims_->start(); !begun) fault_ = "start: " + begun.error().message();
+  world_.say(name_ + " starts");
+  attach();
+}
+
+void Gateway::attach() {
+  network_.attach(name_, {[this](const std::string& from, ByteView message) {
+                            inbox_.emplace_back(from, Bytes(message.begin(), message.end()));
+                          },
+                          [this](const std::string& other) {
+                            sync_->on_up({other, 1, {}});
+                            claims_->on_up({other, 1, {}});
+                          },
+                          [this](const std::string& other) {
+                            std::erase_if(inbox_,
+                                          [&](const auto& waiting) { return waiting.first == other; });
+                            sync_->on_down(other, "cut");
+                            claims_->on_down(other, "cut");
+                          }});
+}
+
+void Gateway::stop_agent() {
+  network_.detach(name_);
+  claims_.reset();
+  if (replica_) {
+    replica_->on_durable({});
+    replica_->take_from_others({}, {});
+  }
+  sync_.reset();
+  stream_.reset();
+  journal_.reset();
+  tasks_.clear();
+  replica_.reset();
+  carrier_.reset();
+  inbox_.clear();
+  held_.clear();
+  frozen_ = false;
+}
+
+void Gateway::kill() {
+  if (!runs()) return;
+  world_.say(name_ + " is killed");
+  disk_.end_now(ledger::sim::End::killed);
+  stop_agent();
+  disk_.clear_fault();
+  disk_.restart();
+}
+
+void Gateway::cut_power() {
+  world_.say(name_ + " loses power");
+  disk_.end_now(ledger::sim::End::power_cut);
+  stop_agent();
+  disk_.clear_fault();
+  disk_.restart();
+  kernel_.clear();
+  clock_.reboot();
+  asleep_ = false;
+}
+
+void Gateway::freeze(bool frozen) {
+  if (frozen != frozen_) world_.say(name_ + (frozen ? " freezes" : " goes on"));
+  frozen_ = frozen;
+}
+
+void Gateway::fall_asleep() {
+  if (asleep_) return;
+  world_.say(name_ + " falls asleep");
+  asleep_ = true;
+  slept_since_ns_ = world_.now_ns;
+}
+
+void Gateway::wake_up() {
+  if (!asleep_) return;
+  world_.say(name_ + " wakes up");
+  asleep_ = false;
+  clock_.sleep(world_.now_ns - slept_since_ns_);
+}
+
+void Gateway::poison() {
+  world_.say(name_ + "'s disk fails");
+  disk_.arm({ledger::sim::Call::datasync, 1, 5});
+}
+
+void Gateway::set_automatic() {
+  automatic_ = true;
+  if (claims_) claims_->set_automatic(true);
+}
+
+void Gateway::take_image() {
+  image_ = disk_.durable_image();
+  image_starts_ = starts_;
+}
+
+void Gateway::lay_back_image() {
+  cut_power();
+  world_.say(name_ + " gets an old disk back");
+  disk_.put_back(image_);
+  starts_ = image_starts_;
+  lost_history_ = true;
+}
+
+void Gateway::follow(const ledger::Roster& roster, const std::map<wire::PublicKey, std::string>& names) {
+  roster_ = roster;
+  names_ = names;
+  if (!claims_) return;
+  claims_->follow(roster_, names_);
+  sync_->authors_changed();
+}
+
+void Gateway::post(std::function<void()> task) {
+  const std::lock_guard lock(mutex_);
+  tasks_.push_back(std::move(task));
+}
+
+// What is in flight becomes durable.
+void Gateway::settle() {
+  for (;;) {
+    std::function<void()> task;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!tasks_.empty()) {
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      }
+    }
+    if (task)
+      task();
+    else if (replica_->in_flight() == 0)
+      return;
+    else
+      std::this_thread::yield();
+  }
+}
+
+void Gateway::tick() {
+  if (!acts()) return;
+  const bool poisoned = is_poisoned();
+  for (std::size_t left = inbox_.size(); left > 0 && !inbox_.empty(); --left) {
+    const auto [from, message] = std::move(inbox_.front());
+    inbox_.pop_front();
+    if (claims::Claims::is_mine(message))
+      claims_->on_message(from, message);
+    else
+      sync_->on_message(from, message);
+    settle();
+  }
+  sync_->tick(clock_.monotonic_ns());
+  settle();
+  claims_->tick();
+  settle();
+  for (const auto& [resource, row] : kernel_)
+    if (poisoned && serves(resource)) fault_ = "serves though its journal takes nothing";
+}
+
+// ---- what others look at
+
+bool Gateway::serves(ResourceNumber resource) const {
+  const auto row = kernel_.find(resource);
+  if (asleep_ || row == kernel_.end() || !row->second.holder) return false;
+  return row->second.holder->node == key_.public_key() && row->second.holder->epoch == row->second.fence &&
+         clock_.boot_ns() < row->second.deadline_boot_ns;
+}
+
+// ---- ground
+
+Result<> Gateway::write(std::span<const ledger::Draft> drafts, Lamport lowest) {
+  for (const ledger::Draft& draft : drafts)
+    world_.say(name_ + " writes " + draft.kind + " " + wire::encode_canonical(draft.body));
+  if (lowest.value > 0) stream_->witness(Lamport(lowest.value - 1));
+  return stream_->write(drafts);
+}
+
+bool Gateway::is_poisoned() const {
+  return journal_->status().poisoned;
+}
+
+Result<std::uint64_t> Gateway::count_start(std::uint64_t least) {
+  starts_ = std::max(starts_ + 1, least);
+  return starts_;
+}
+
+Result<claims::Lease> Gateway::lease(ResourceNumber resource) const {
+  const auto row = kernel_.find(resource);
+  if (row == kernel_.end()) return claims::Lease{};
+  return claims::Lease{row->second.fence, row->second.deadline_boot_ns};
+}
+
+std::map<ResourceNumber, claims::Holder> Gateway::holders() const {
+  std::map<ResourceNumber, claims::Holder> out;
+  for (const auto& [resource, row] : kernel_)
+    if (row.holder) out[resource] = *row.holder;
+  return out;
+}
+
+Result<> Gateway::raise_fence(ResourceNumber resource, Epoch epoch) {
+  KernelRow& row = kernel_[resource];
+  if (epoch <= row.fence) return {};
+  row.deadline_boot_ns = 0;
+  row.fence = epoch;
+  return {};
+}
+
+Result<> Gateway::extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) {
+  KernelRow& row = kernel_[resource];
+  if (epoch != row.fence) return fail(mesh::errc::link_down, "stale");
+  row.deadline_boot_ns = std::max(row.deadline_boot_ns, deadline_boot_ns);
+  return {};
+}
+
+Result<> Gateway::stop(ResourceNumber resource) {
+  kernel_[resource].deadline_boot_ns = 0;
+  return {};
+}
+
+Result<> Gateway::hold(const std::map<ResourceNumber, claims::Holder>& holders) {
+  for (auto& [resource, row] : kernel_)
+    row.holder.reset();
+  for (const auto& [resource, holder] : holders)
+    kernel_[resource].holder = holder;
+  return {};
+}
+
+bool Gateway::send(std::string_view gateway, ByteView message) {
+  return network_.send(name_, std::string(gateway), message);
+}
+
+}  // namespace postern::sim

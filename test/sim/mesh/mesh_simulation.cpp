@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole gateways in one process (SPEC 10.8).
+//
+//   mesh-simulation --seeds N [--first-seed S] [--jobs J]
+//   mesh-simulation --seed S [--verbose]
+//       one seed again, with what befell the gateways
+//
+// Exit: 0 no violation; 1 a violation, printed with its seed; 2 usage.
+#include <sodium.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "sim/mesh/life.h"
+
+namespace {
+
+using postern::sim::Life;
+
+// Violations after which a process stops.
+constexpr int kEnough = 5;
+
+// Keys, salts and identifiers follow from the seed, whichever thread asks for them: journals flush on threads
+// of their own, and everybody waits for them.
+std::mutex random_mutex;
+postern::sim::RandomSource random_source(0);
+
+std::uint64_t next_random() {
+  const std::lock_guard lock(random_mutex);
+  return random_source.next();
+}
+
+std::uint32_t random_word() {
+  return static_cast<std::uint32_t>(next_random());
+}
+
+void random_bytes(void* into, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; ++i)
+    static_cast<unsigned char*>(into)[i] = static_cast<unsigned char>(next_random());
+}
+
+randombytes_implementation seeded_random{
+    [] { return "seeded"; }, random_word, nullptr, nullptr, random_bytes, nullptr};
+
+struct Options {
+  std::uint64_t seeds = 0;
+  std::uint64_t first_seed = 1;
+  std::optional<std::uint64_t> seed;
+  unsigned jobs = 1;
+  bool verbose = false;
+};
+
+std::optional<Options> parse(const std::vector<std::string_view>& arguments) {
+  Options options;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    if (word == "--verbose") {
+      options.verbose = true;
+      continue;
+    }
+    if (i + 1 == arguments.size()) return std::nullopt;
+    const std::string_view text = arguments[++i];
+    std::uint64_t number = 0;
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+    if (word == "--seeds")
+      options.seeds = number;
+    else if (word == "--first-seed")
+      options.first_seed = number;
+    else if (word == "--jobs" && number >= 1)
+      options.jobs = static_cast<unsigned>(number);
+    else if (word == "--seed")
+      options.seed = number;
+    else
+      return std::nullopt;
+  }
+  if (!options.seed && options.seeds == 0) return std::nullopt;
+  return options;
+}
+
+std::string live(std::uint64_t seed, bool verbose, std::uint64_t* steps, std::uint64_t* takeovers) {
+  random_source = postern::sim::RandomSource(seed ^ 0x5eed);
+  std::function<void(const std::string&)> observer;
+  if (verbose) observer = [](const std::string& text) { std::printf("  %s\n", text.c_str()); };
+  Life life(seed, std::move(observer));
+  std::string wrong = life.run();
+  *steps += life.steps();
+  *takeovers += life.takeovers();
+  return wrong;
+}
+
+// One process's share.
+int work(const Options& options, unsigned job) {
+  std::uint64_t steps = 0;
+  std::uint64_t takeovers = 0;
+  int violations = 0;
+  for (std::uint64_t i = job; i < options.seeds && violations < kEnough; i += options.jobs) {
+    const std::string wrong = live(options.first_seed + i, false, &steps, &takeovers);
+    if (wrong.empty()) continue;
+    ++violations;
+    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(options.first_seed + i), wrong.c_str());
+    std::fflush(stdout);
+  }
+  std::printf("job %u: %llu steps of 100 ms, %llu terms of a holder, %d violations\n", job,
+              static_cast<unsigned long long>(steps), static_cast<unsigned long long>(takeovers), violations);
+  return violations == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::optional<Options> options = parse({words + 1, words + count});
+  if (!options) {
+    std::fputs("usage: mesh-simulation --seeds N [--first-seed S] [--jobs J] | --seed S [--verbose]\n",
+               stderr);
+    return 2;
+  }
+  randombytes_set_implementation(&seeded_random);
+  if (sodium_init() < 0) return 2;
+  if (options->seed) {
+    std::uint64_t ignored = 0;
+    const std::string wrong = live(*options->seed, options->verbose, &ignored, &ignored);
+    std::printf("seed %llu: %s\n", static_cast<unsigned long long>(*options->seed),
+                wrong.empty() ? "no violation" : wrong.c_str());
+    return wrong.empty() ? 0 : 1;
+  }
+  for (unsigned job = 0; job < options->jobs; ++job)
+    if (::fork() == 0) return work(*options, job);
+  int worst = 0;
+  for (unsigned job = 0; job < options->jobs; ++job) {
+    int status = 0;
+    ::wait(&status);
+    worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+  }
+  return worst;
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sim/mesh/oracle.h"
+
+#include <algorithm>
+
+namespace postern::sim {
+namespace {
+
+std::string words(ResourceNumber resource) {
+  return "resource " + std::to_string(resource.value);
+}
+
+}  // namespace
+
+std::string Oracle::look() {
+  for (const ResourceNumber resource : resources_)
+    if (std::string wrong = look_at_service(resource); !wrong.empty()) return wrong;
+  for (const auto& gateway : gateways_) {
+    if (!gateway->fault().empty()) return gateway->name() + ": " + gateway->fault();
+    if (!gateway->runs()) continue;
+    if (std::string wrong = look_at_kernel(*gateway); !wrong.empty()) return wrong;
+    if (std::string wrong = look_at_verdicts(*gateway); !wrong.empty()) return wrong;
+  }
+  return "";
+}
+
+std::string Oracle::look_at_service(ResourceNumber resource) {
+  std::vector<const Gateway*> serving;
+  for (const auto& gateway : gateways_) {
+    if (gateway->is_asleep()) continue;
+    const bool serves = gateway->serves(resource);
+    const auto row = gateway->kernel().find(resource);
+    if (serves) serving.push_back(gateway.get());
+    for (auto& [key, service] : served_) {
+      if (key.first != gateway->name() || key.second.first != resource) continue;
+      const bool same = serves && row->second.fence == key.second.second;
+      if (same && !service.now) {
+        return gateway->name() + " serves " + words(resource) + " under epoch " +
+               std::to_string(key.second.second.value) + " again, after it had stopped";
+      }
+      service.now = same;
+    }
+    if (serves) served_[{gateway->name(), {resource, row->second.fence}}].now = true;
+  }
+  if (serving.size() < 2) return "";
+  last_overlap_ns_ = world_.now_ns;
+  if (apart_) return "";
+  return serving[0]->name() + " and " + serving[1]->name() + " both serve " + words(resource) + ", epochs " +
+         std::to_string(serving[0]->kernel().at(resource).fence.value) + " and " +
+         std::to_string(serving[1]->kernel().at(resource).fence.value);
+}
+
+std::string Oracle::look_at_kernel(const Gateway& gateway) {
+  for (const auto& [resource, row] : gateway.kernel()) {
+    Epoch& highest = fences_[gateway.name()][resource];
+    if (row.fence < highest) return gateway.name() + ": the fence of " + words(resource) + " fell";
+    highest = row.fence;
+    if (gateway.acts() && row.fence > gateway.replica().fold().claims().fence(resource))
+      return gateway.name() + ": the kernel's fence of " + words(resource) + " is above what is on disk";
+  }
+  return "";
+}
+
+std::string Oracle::look_at_verdicts(const Gateway& gateway) const {
+  const ledger::ClaimFold& fold = gateway.replica().fold().claims();
+  for (const ResourceNumber resource : resources_) {
+    for (const ledger::Claim* claim : fold.claims_of(resource)) {
+      if (fold.verdict(*claim) != ledger::Verdict::live) continue;
+      if (fold.top(resource) == nullptr || fold.top(resource)->token != claim->token)
+        return gateway.name() + ": a claim of " + words(resource) + " is live and not on top";
+    }
+    const auto row = gateway.kernel().find(resource);
+    if (!gateway.acts() || !gateway.serves(resource)) continue;
+    const ledger::Claim* const live = fold.live(resource);
+    if (live == nullptr || live->author != gateway.node() || live->token.epoch != row->second.fence)
+      return gateway.name() + " serves " + words(resource) + " without a live claim";
+  }
+  return "";
+}
+
+std::string Oracle::disagreement() const {
+  const Hash256 digest = gateways_.front()->replica().fold().digest();
+  for (const auto& gateway : gateways_)
+    if (gateway->replica().fold().digest() != digest) return gateway->name() + " has another digest";
+  for (const ResourceNumber resource : resources_) {
+    const ledger::Claim* const live = gateways_.front()->replica().fold().claims().live(resource);
+    if (live == nullptr) return words(resource) + " is held by nobody";
+    std::size_t serving = 0;
+    for (const auto& gateway : gateways_) {
+      if (gateway->serves(resource)) ++serving;
+      const auto row = gateway->kernel().find(resource);
+      if (row == gateway->kernel().end()) return gateway->name() + " knows nothing of " + words(resource);
+      const claims::Holder holder{live->author, live->token.epoch};
+      if (row->second.holder != holder || row->second.fence != holder.epoch)
+        return gateway->name() + "'s kernel has another holder of " + words(resource);
+      if (row->second.deadline_boot_ns <= gateway->boot_ns())
+        return gateway->name() + "'s kernel does not let the holder of " + words(resource) + " serve";
+    }
+    if (serving != 1) return std::to_string(serving) + " gateways serve " + words(resource);
+  }
+  return "";
+}
+
+}  // namespace postern::sim

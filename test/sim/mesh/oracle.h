@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looks at all gateways after each step and says what must never be (SPEC 10.8).
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/mesh/gateway.h"
+
+namespace postern::sim {
+
+class Oracle {
+ public:
+  using Gateways = std::vector<std::unique_ptr<Gateway>>;
+
+  // `apart`: gateways may be cut off from each other, so two may serve one resource until they meet.
+  Oracle(const World& world, const Gateways& gateways, std::vector<ResourceNumber> resources, bool apart)
+      : world_(world), gateways_(gateways), resources_(std::move(resources)), apart_(apart) {}
+
+  // What is wrong, or "".
+  std::string look();
+  // The host started anew: its kernel's memory began again.
+  void forget_kernel(const std::string& gateway) { fences_.erase(gateway); }
+  // Its disk forgot what it claimed: it may come by an epoch once more, in another claim.
+  void forget_claims(const std::string& gateway) {
+    std::erase_if(served_, [&](const auto& served) { return served.first.first == gateway; });
+  }
+  std::uint64_t last_overlap_ns() const { return last_overlap_ns_; }
+  std::uint64_t takeovers() const { return served_.size(); }
+  // After a quiet phase: one holder each, and all agree. What is missing, or "".
+  std::string disagreement() const;
+
+ private:
+  struct Service {
+    bool now = false;
+  };
+  using Key = std::pair<std::string, std::pair<ResourceNumber, Epoch>>;
+
+  std::string look_at_service(ResourceNumber resource);
+  std::string look_at_kernel(const Gateway& gateway);
+  std::string look_at_verdicts(const Gateway& gateway) const;
+
+  const World& world_;
+  const Gateways& gateways_;
+  std::vector<ResourceNumber> resources_;
+  bool apart_;
+  std::uint64_t last_overlap_ns_ = 0;
+  std::map<Key, Service> served_;
+  std::map<std::string, std::map<ResourceNumber, Epoch>> fences_;
+};
+
+}  // namespace postern::sim

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a candidate may claim, and when its claim may serve. To claim: nobody lives who holds, and every other
+// candidate has told what it knows since this gateway was last away, or is silent. To serve: every other
+// candidate has this very claim on top and in its kernel, or is silent.
+#include <algorithm>
+
+#include "authority/revocation.h"
+#include "claims/claims.h"
+#include "claims/errors.h"
+#include "claims/timing.h"
+#include "wire/hash.h"
+
+namespace postern::claims {
+
+using ledger::Claim;
+
+const Claim* Claims::own_live(ResourceNumber resource) const {
+  const Claim* const live = fold().live(resource);
+  return live != nullptr && live->author == own_ ? live : nullptr;
+}
+
+std::vector<WaitsFor> Claims::missing_rounds(ResourceNumber resource) const {
+  std::vector<WaitsFor> out;
+  const ledger::Roster::Entry* const entry = entry_of(resource);
+  if (entry == nullptr) return out;
+  for (const wire::PublicKey& candidate : entry->candidates) {
+    if (candidate == own_) continue;
+    const Node* const node = nodes_.find(candidate);
+    if (node != nullptr && node->round) continue;
+    if (silent_ns(candidate) >= silence_ns(entry->ttl_ms)) continue;
+    out.push_back({candidate, "has not told yet what it knows"});
+  }
+  return out;
+}
+
+std::vector<WaitsFor> Claims::missing_acks(ResourceNumber resource, const ledger::Token& token) const {
+  std::vector<WaitsFor> out;
+  const ledger::Roster::Entry* const entry = entry_of(resource);
+  if (entry == nullptr) return out;
+  for (const wire::PublicKey& candidate : entry->candidates) {
+    if (candidate == own_) continue;
+    const Node* const node = nodes_.find(candidate);
+    const Row* const row = node == nullptr ? nullptr : node->rows.find(resource);
+    if (row != nullptr && row->has_top && row->top == token && row->applied) continue;
+    if (silent_ns(candidate) >= silence_ns(entry->ttl_ms)) continue;
+    out.push_back({candidate, "has not agreed yet"});
+  }
+  return out;
+}
+
+// Why this gateway may not claim now; "" when it may.
+std::string Claims::obstacle(ResourceNumber resource) const {
+  if (silent_) return "the journal accepts nothing";
+  if (std::string why = ground_.may_have_forgotten(); !why.empty()) return why;
+  if (const Claim* const live = fold().live(resource); live != nullptr) {
+    if (live->author == own_) return "its own claim is not over yet";
+    if (silent_ns(live->author) < silence_ns(live->ttl_ms))
+      return "gateway " + name_of(live->author) + " holds it";
+  }
+  const std::vector<WaitsFor> missing = missing_rounds(resource);
+  if (missing.empty()) return "";
+  return "gateway " + name_of(missing.front().node) + " " + missing.front().why;
+}
+
+// Candidates that live and stand before this one in the snapshot go first; not one that has just given it up.
+bool Claims::is_my_turn(ResourceNumber resource, const Wish& wish) const {
+  if (wish.asked) return true;
+  std::uint64_t before = 0;
+  const ledger::Roster::Entry& entry = *entry_of(resource);
+  const Claim* const top = fold().top(resource);
+  for (const wire::PublicKey& candidate : entry.candidates) {
+    if (candidate == own_) break;
+    if (top != nullptr && top->author == candidate && fold().end_of(*top)) continue;
+    if (silent_ns(candidate) < silence_ns(entry.ttl_ms)) ++before;
+  }
+  return now_ns_ >= wish.admitted_boot_ns + before * kTurn_ns;
+}
+
+void Claims::try_claims() {
+  bool wrote = false;
+  for (auto& [resource, wish] : wishes_) {
+    const bool wanted = (automatic_ && now_ns_ >= wish.yields_until_boot_ns) || wish.asked;
+    if (!wanted || tenures_.count(resource) != 0 || pending_.count(resource) != 0) continue;
+    try_claim(resource, wish);
+    wrote = wrote || tenures_.count(resource) != 0;
+  }
+  if (wrote) settle();
+}
+
+void Claims::try_claim(ResourceNumber resource, Wish& wish) {
+  if (!obstacle(resource).empty()) {
+    wish.admitted_boot_ns = 0;
+    return;
+  }
+  if (wish.admitted_boot_ns == 0) wish.admitted_boot_ns = now_ns_;
+  if (now_ns_ < wish.retry_boot_ns || !is_my_turn(resource, wish)) return;
+  if (!acquire(resource)) wish.retry_boot_ns = now_ns_ + kSecond_ns;
+}
+
+Result<> Claims::acquire(ResourceNumber resource) {
+  const Claim* const top = fold().top(resource);
+  ledger::ClaimAcquired claim;
+  claim.resource = resource;
+  claim.epoch = fold().fence(resource).next();
+  claim.ttl_ms = entry_of(resource)->ttl_ms;
+  claim.serial = fold().roster().serial;
+  if (top != nullptr) {
+    claim.prior = top->token;
+    claim.prior_end = fold().end_of(*top);
+  }
+  std::array<std::uint8_t, 8> boots{};
+  store_le(boots, 0, boots_);
+  const Hash256 session = wire::blake2b({as_bytes("postern/session/v1"), own_.bytes, boots});
+  std::copy_n(session.begin(), claim.session.size(), claim.session.begin());
+  const std::vector<ledger::Draft> drafts{ledger::draft_of(claim)};
+  if (Result<> written = ground_.write(drafts, Lamport(claim.epoch.value)); !written) return written;
+  if (const Claim* const live = own_live(resource); live != nullptr) tenures_[resource] = {live->token};
+  wishes_[resource].admitted_boot_ns = 0;
+  return {};
+}
+
+void Claims::try_arms() {
+  std::vector<ResourceNumber> armed;
+  for (auto& [resource, tenure] : tenures_) {
+    if (tenure.armed || pending_.count(resource) != 0) continue;
+    if (!missing_acks(resource, tenure.token).empty()) continue;
+    tenure.armed = true;
+    set_row(resource);
+    armed.push_back(resource);
+  }
+  if (armed.empty()) return;
+  beat();
+  for (const ResourceNumber resource : armed)
+    ground_.announce(resource);
+}
+
+// ---- an operator's orders
+
+Result<> Claims::check_order(ResourceNumber resource) const {
+  if (!started_) return fail(errc::not_started, "the gateway is not up yet; try again in a moment");
+  const ledger::Roster::Entry* const entry = entry_of(resource);
+  if (entry == nullptr)
+    return fail(errc::unknown_resource,
+                "the snapshot in force has no resource number " + std::to_string(resource.value));
+  return {};
+}
+
+Result<> Claims::claim(ResourceNumber resource) {
+  if (Result<> right = check_order(resource); !right) return right;
+  const std::string& id = entry_of(resource)->id;
+  const auto wish = wishes_.find(resource);
+  if (wish == wishes_.end()) {
+    return fail(errc::not_candidate,
+                "this gateway is no candidate of resource " + id + "; the authority's policy says who is");
+  }
+  if (const Claim* const live = fold().live(resource); live != nullptr && live->author != own_) {
+    if (silent_ns(live->author) < silence_ns(live->ttl_ms)) {
+      return fail(errc::held, "resource " + id + " is held by gateway " + name_of(live->author) +
+                                  " under epoch " + std::to_string(live->token.epoch.value) +
+                                  "; release it there first: `postern release " + id + "`");
+    }
+  }
+  ++changes_;
+  wish->second.asked = true;
+  wish->second.yields_until_boot_ns = 0;
+  tick();
+  return {};
+}
+
+Result<> Claims::release(ResourceNumber resource) {
+  if (Result<> right = check_order(resource); !right) return right;
+  const std::string& id = entry_of(resource)->id;
+  const auto wish = wishes_.find(resource);
+  const bool asked = wish != wishes_.end() && wish->second.asked;
+  ++changes_;
+  if (wish != wishes_.end()) wish->second.asked = false;
+  const Claim* const live = own_live(resource);
+  if (live == nullptr) {
+    if (asked) return {};
+    const Claim* const other = fold().live(resource);
+    return fail(errc::not_held, "this gateway does not hold resource " + id +
+                                    (other == nullptr ? std::string("; nobody does")
+                                                      : "; gateway " + name_of(other->author) + " does"));
+  }
+  if (wish != wishes_.end()) wish->second.yields_until_boot_ns = clock_.boot_ns() + kYield_ns;
+  const std::vector<ledger::Draft> drafts{
+      ledger::draft_of(ledger::ClaimReleased{resource, live->token.claim, live->session})};
+  spend(resource);
+  if (Result<> written = ground_.write(drafts, Lamport()); !written) return written;
+  tick();
+  return {};
+}
+
+Result<> Claims::revoke(ResourceNumber resource, const std::string& document) {
+  if (Result<> right = check_order(resource); !right) return right;
+  const std::string& id = entry_of(resource)->id;
+  const Claim* const live = document.empty() ? own_live(resource) : fold().live(resource);
+  if (live == nullptr)
+    return fail(errc::not_held, "resource " + id + " has no live claim that could be revoked" +
+                                    (document.empty() ? " by this gateway itself" : ""));
+  std::vector<ledger::Draft> drafts{
+      ledger::draft_of(ledger::ClaimRevoked{resource, live->token.claim, document})};
+  Lamport lowest;
+  if (!document.empty()) {
+    const ledger::Roster& roster = fold().roster();
+    const Result<authority::Revocation> said =
+        authority::verify_revocation(document, roster.root, roster.mesh);
+    if (!said) return fail(errc::revocation, said.error().message());
+    if (said->resource != resource || said->epoch < live->token.epoch) {
+      return fail(errc::revocation, "the revocation covers resource number " +
+                                        std::to_string(said->resource.value) + " up to epoch " +
+                                        std::to_string(said->epoch.value) + ", expected number " +
+                                        std::to_string(resource.value) + " and epoch " +
+                                        std::to_string(live->token.epoch.value));
+    }
+    // What it revokes stays revoked when the root that signed it is gone.
+    drafts.push_back(ledger::draft_of(ledger::FenceRaised{resource, said->epoch}));
+    lowest = Lamport(said->epoch.value);
+  }
+  if (live->author == own_) spend(resource);
+  if (Result<> written = ground_.write(drafts, lowest); !written) return written;
+  tick();
+  return {};
+}
+
+}  // namespace postern::claims

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fold says, on disk and in the kernel. First what denies: the fence is raised and a deadline zeroed
+// as soon as a claim counts, whoever holds. Then who holds is changed, all at once. Only then do the own rows
+// say that it is applied, for that is what the claimant waits for.
+#include <algorithm>
+
+#include "claims/claims.h"
+#include "claims/timing.h"
+
+namespace postern::claims {
+
+using ledger::Claim;
+
+// What is written here changes the fold once more.
+void Claims::settle() {
+  constexpr int kRounds = 3;
+  for (int round = 0; round < kRounds; ++round) {
+    pending_.merge(replica_.take_changed_claims());
+    if (!enforce()) return;
+    write_what_follows();
+  }
+}
+
+const ledger::Roster::Entry* Claims::entry_of(ResourceNumber resource) const {
+  const auto& resources = fold().roster().resources;
+  const auto found = resources.find(resource);
+  return found == resources.end() ? nullptr : &found->second;
+}
+
+// False: the kernel does not follow now; it is tried again.
+bool Claims::enforce() {
+  for (const ResourceNumber resource : pending_)
+    enforce(resource);
+  if (hold_due_) {
+    if (!ground_.hold(holders_)) return false;
+    hold_due_ = false;
+  }
+  for (const ResourceNumber resource : pending_)
+    set_row(resource);
+  owed_.merge(pending_);
+  pending_.clear();
+  return true;
+}
+
+void Claims::enforce(ResourceNumber resource) {
+  const Claim* const live = fold().live(resource);
+  const auto tenure = tenures_.find(resource);
+  if (tenure != tenures_.end() && (live == nullptr || live->token != tenure->second.token)) spend(resource);
+  // What the kernel does not take it does not let pass either: there is no holder without its fence.
+  [[maybe_unused]] const Result<> raised = ground_.raise_fence(resource, fold().fence(resource));
+  if (live != nullptr && live->author == own_) resume(*live);
+  const auto holds = holders_.find(resource);
+  if (live == nullptr) {
+    if (holds == holders_.end()) return;
+    [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
+    holders_.erase(holds);
+    hold_due_ = true;
+    return;
+  }
+  // What was released by hand was left to others, and one of them has it.
+  if (const auto wish = wishes_.find(resource); wish != wishes_.end() && live->author != own_)
+    wish->second.yields_until_boot_ns = 0;
+  const Holder holder{live->author, live->token.epoch};
+  if (holds != holders_.end() && holds->second == holder) return;
+  // Two may have claimed under one epoch: the deadline is that of the one before.
+  [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
+  holders_[resource] = holder;
+  hold_due_ = true;
+  // The row that follows promises to wait for its claimant. That holds before anything is claimed: after a
+  // partition events may come ahead of their author's beats, and it is not dead.
+  if (Node* const claimant = nodes_.find(live->author); claimant != nullptr)
+    claimant->promised_boot_ns = now_ns_;
+}
+
+// A claim of this gateway's that the agent before it held, and that the kernel has served without a break: it
+// is held on. Anything else is spent.
+void Claims::resume(const Claim& claim) {
+  if (tenures_.count(claim.resource) != 0 || !ground_.may_have_forgotten().empty()) return;
+  const auto holds = holders_.find(claim.resource);
+  if (holds == holders_.end() || holds->second != Holder{own_, claim.token.epoch}) return;
+  const Result<Lease> lease = ground_.lease(claim.resource);
+  if (!lease || lease->fence != claim.token.epoch || lease->deadline_boot_ns <= now_ns_) return;
+  tenures_[claim.resource] = {claim.token, true, lease->deadline_boot_ns};
+}
+
+// At once, whatever else fails. It is not armed again.
+void Claims::spend(ResourceNumber resource) {
+  [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
+  if (tenures_.erase(resource) == 0) return;
+  set_row(resource);
+  owed_.insert(resource);
+}
+
+void Claims::set_row(ResourceNumber resource) {
+  if (entry_of(resource) == nullptr) {
+    if (rows_.clear(resource, beats_ + 1)) changed_row();
+    return;
+  }
+  Row row;
+  row.resource = resource;
+  row.fence = fold().fence(resource);
+  const Claim* const top = fold().top(resource);
+  if (top != nullptr) {
+    const auto tenure = tenures_.find(resource);
+    row.has_top = true;
+    row.top = top->token;
+    const Result<Lease> lease = ground_.lease(resource);
+    row.applied = lease && lease->fence >= top->token.epoch;
+    row.armed = tenure != tenures_.end() && tenure->second.armed && tenure->second.token == top->token;
+  }
+  if (rows_.set(row, beats_ + 1)) changed_row();
+}
+
+void Claims::changed_row() {
+  hurry_ = true;
+  ++changes_;
+}
+
+// ---- what follows from it in the journal
+
+void Claims::write_what_follows() {
+  for (const auto& [token, overtaken] : overtaken_)
+    owed_.insert(overtaken.resource);
+  if (owed_.empty() || now_ns_ < next_write_boot_ns_) return;
+  std::vector<ledger::Draft> drafts;
+  Lamport lowest;
+  for (const ResourceNumber resource : owed_) {
+    add_fence(resource, drafts, lowest);
+    add_conflicts(resource, drafts);
+    add_release(resource, drafts);
+  }
+  if (!drafts.empty() && !ground_.write(drafts, lowest)) {
+    next_write_boot_ns_ = now_ns_ + kSecond_ns;
+    return;
+  }
+  owed_.clear();
+}
+
+// This gateway has accepted more than the events say that count: others must not accept less.
+void Claims::add_fence(ResourceNumber resource, std::vector<ledger::Draft>& drafts, Lamport& lowest) const {
+  const Epoch fence = fold().fence(resource);
+  const Claim* const top = fold().top(resource);
+  if (entry_of(resource) == nullptr || fence <= fold().floor(resource)) return;
+  if (top != nullptr && fence <= top->token.epoch) return;
+  drafts.push_back(ledger::draft_of(ledger::FenceRaised{resource, fence}));
+  lowest = std::max(lowest, Lamport(fence.value));
+}
+
+void Claims::add_conflicts(ResourceNumber resource, std::vector<ledger::Draft>& drafts) {
+  for (const ledger::Conflict& conflict : fold().conflicts(resource)) {
+    if (fold().is_announced(resource, conflict.claim.token, own_)) continue;
+    if (conflict.kind == ledger::ConflictKind::takeover && !came_back(conflict)) continue;
+    overtaken_.erase(conflict.claim.token);
+    drafts.push_back(ledger::draft_of(
+        ledger::ConflictAnnounced{resource, conflict.kind, conflict.claim.token, conflict.rival.token}));
+    const auto tenure = tenures_.find(resource);
+    if (tenure != tenures_.end() && tenure->second.armed) ground_.announce(resource);
+  }
+}
+
+// Whether the node whose claim was taken for dead has been heard since this gateway knew of that.
+bool Claims::came_back(const ledger::Conflict& conflict) {
+  if (conflict.claim.author == own_) return true;
+  const auto [overtaken, fresh] =
+      overtaken_.try_emplace(conflict.claim.token, Overtaken{conflict.claim.resource, now_ns_});
+  const Node* const node = nodes_.find(conflict.claim.author);
+  return node != nullptr && node->heard_boot_ns > overtaken->second.since_boot_ns;
+}
+
+// An own claim that is spent: it ends, so that others need not wait for this gateway to fall silent.
+void Claims::add_release(ResourceNumber resource, std::vector<ledger::Draft>& drafts) const {
+  const Claim* const live = own_live(resource);
+  if (live == nullptr || tenures_.count(resource) != 0) return;
+  drafts.push_back(ledger::draft_of(ledger::ClaimReleased{resource, live->token.claim, live->session}));
+}
+
+}  // namespace postern::claims

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "claims/courier.h"
+
+#include <tuple>
+
+namespace postern::claims {
+
+void Courier::up(std::string_view gateway) {
+  links_.insert_or_assign(std::string(gateway), Link{});
+  for (auto& [name, link] : links_)
+    link.told = false;
+}
+
+void Courier::down(std::string_view gateway) {
+  if (const auto found = links_.find(gateway); found != links_.end()) links_.erase(found);
+  for (auto& [name, link] : links_)
+    link.told = false;
+}
+
+void Courier::hears(std::string_view gateway, const Hears& list) {
+  const auto found = links_.find(gateway);
+  if (found != links_.end()) found->second.hears = {list.nodes.begin(), list.nodes.end()};
+}
+
+void Courier::wants(std::string_view gateway, const wire::PublicKey& node) {
+  const auto found = links_.find(gateway);
+  if (found != links_.end()) found->second.sent.erase(node);
+}
+
+void Courier::ask(std::string_view gateway, const wire::PublicKey& node) {
+  // One that is lost is asked again, at the next beat that does not add up.
+  [[maybe_unused]] const bool sent = send_(gateway, encode(WantRows{node}));
+}
+
+void Courier::send_beat(const std::string& gateway, Link& link, const Beat& beat, const RowTable& rows) {
+  std::uint64_t sent_beats = 0;
+  if (const auto sent = link.sent.find(beat.node); sent != link.sent.end()) {
+    if (sent->second >= std::pair(beat.boots, beat.beats)) return;
+    if (sent->second.first == beat.boots) sent_beats = sent->second.second;
+  }
+  const BeatMessage message{beat, sent_beats == 0, rows.since(sent_beats)};
+  if (send_(gateway, encode(message))) link.sent[beat.node] = {beat.boots, beat.beats};
+}
+
+void Courier::send_own(const Beat& beat, const RowTable& rows) {
+  for (auto& [gateway, link] : links_)
+    send_beat(gateway, link, beat, rows);
+}
+
+void Courier::relay(const Beat& beat, const RowTable& rows, std::string_view from) {
+  const auto author = names_.find(beat.node);
+  for (auto& [gateway, link] : links_) {
+    const bool has_it = gateway == from || link.hears.count(beat.node) != 0 ||
+                        (author != names_.end() && author->second == gateway);
+    if (!has_it) send_beat(gateway, link, beat, rows);
+  }
+}
+
+void Courier::tell_links() {
+  Hears list;
+  for (const auto& [node, name] : names_)
+    if (links_.count(name) != 0) list.nodes.push_back(node);
+  const Bytes message = encode(list);
+  for (auto& [gateway, link] : links_)
+    if (!link.told) link.told = send_(gateway, message);
+}
+
+}  // namespace postern::claims

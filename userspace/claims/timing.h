@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The times of the protocol of leases (SPEC 10.4), and why they fit together. All gateways of a mesh must go
+// by the same ones; only the TTL is each claim's own.
+#pragma once
+
+#include <cstdint>
+
+#include "ledger/claim_events.h"
+
+namespace postern::claims {
+
+inline constexpr std::uint64_t kMillisecond_ns = 1'000'000;
+inline constexpr std::uint64_t kSecond_ns = 1000 * kMillisecond_ns;
+
+inline constexpr std::uint64_t kBeat_ns = kSecond_ns;          // h: between two beats
+inline constexpr std::uint64_t kDelivery_ns = 2 * kSecond_ns;  // D: within which a beat arrives
+inline constexpr std::uint64_t kApply_ns = kSecond_ns;  // P: within which what arrived is in the kernel
+inline constexpr std::uint64_t kMargin_ns = 2 * kSecond_ns;
+// rho: how fast or slow a clock may run, in thousandths. Chrony slews by up to 83, Linux by up to 100.
+inline constexpr std::uint64_t kRho_permille = 110;
+
+// How long a node must be silent for its claims to be dead to others: W = TTL (1 + rho) + margin.
+constexpr std::uint64_t silence_ns(std::uint32_t ttl_ms) {
+  return ttl_ms * (1000 + kRho_permille) * (kMillisecond_ns / 1000) + kMargin_ns;
+}
+
+// How long after the creation of a beat its sender may serve: TTL (1 - rho) - margin.
+constexpr std::uint64_t tenure_ns(std::uint32_t ttl_ms) {
+  return ttl_ms * (1000 - kRho_permille) * (kMillisecond_ns / 1000) - kMargin_ns;
+}
+
+// An agent that restarts has this long to renew what it held.
+constexpr std::uint64_t restart_ns(std::uint32_t ttl_ms) {
+  return tenure_ns(ttl_ms) - kBeat_ns - kDelivery_ns;
+}
+
+// A holder whose clock is slow by rho stops before another one whose clock is fast by rho takes over, though
+// it heard its last beat at once: tenure / (1 - rho) <= silence / (1 + rho), cross-multiplied.
+static_assert(tenure_ns(ledger::kMinClaimTtl_ms) * (1000 + kRho_permille) <=
+              silence_ns(ledger::kMinClaimTtl_ms) * (1000 - kRho_permille));
+static_assert(tenure_ns(ledger::kMaxClaimTtl_ms) * (1000 + kRho_permille) <=
+              silence_ns(ledger::kMaxClaimTtl_ms) * (1000 - kRho_permille));
+// margin >= (h + D) (1 - rho^2) / 2
+static_assert(2'000'000 * kMargin_ns >=
+              (kBeat_ns + kDelivery_ns) * (1'000'000 - kRho_permille * kRho_permille));
+static_assert(restart_ns(ledger::kMinClaimTtl_ms) >= 2 * kSecond_ns, "an agent can restart");
+static_assert(kMillisecond_ns % 1000 == 0, "products of thousandths stay whole");
+
+// A discontinuity: CLOCK_BOOTTIME ran away from CLOCK_MONOTONIC by so much, which is sleep; or the loop was
+// late by more than a beat.
+inline constexpr std::uint64_t kSleep_ns = 100 * kMillisecond_ns;
+// Each candidate lets those before it go first for so long.
+inline constexpr std::uint64_t kTurn_ns = 500 * kMillisecond_ns;
+// What changed is told at once, but not more often than this.
+inline constexpr std::uint64_t kHurry_ns = 50 * kMillisecond_ns;
+// Who released a resource by hand leaves it to others for so long, if none of them claims it.
+inline constexpr std::uint64_t kYield_ns = 60 * kSecond_ns;
+
+}  // namespace postern::claims
