@@ -153,7 +153,7 @@ def test_an_archive_comes_back_as_another_journal_with_a_new_stream(place, archi
     assert {path.name: path.read_bytes() for path in place.journal.glob("auth-*")} == snapshots
     told = place.json("verify")
     assert told["condition"] == "clean" and told["streams"] == 2
-    assert sorted(path.name for path in place.state.iterdir()) == ["journal", "node.key"]
+    assert sorted(path.name for path in place.state.iterdir()) == ["journal", "node.key", "starts"]
 
 
 def test_an_archive_that_is_cut_off_or_changed_makes_no_journal(place, archive):
@@ -168,7 +168,7 @@ def test_an_archive_that_is_cut_off_or_changed_makes_no_journal(place, archive):
     for fault in faults:
         archive.write_bytes(fault)
         assert archive.name in place.refused("", "import", archive)
-        assert sorted(path.name for path in place.state.iterdir()) == ["node.key"]
+        assert sorted(path.name for path in place.state.iterdir()) == ["node.key", "starts"]
     archive.write_bytes(whole)
     place.json("import", archive)
 
@@ -184,7 +184,7 @@ def test_an_archive_of_another_mesh_or_node_makes_no_journal(place, archive):
     assert "node.key" in said
     subprocess.run([place.gw.postern, "keygen", place.state / "node.key"], check=True, capture_output=True)
     assert "node.key" in place.refused("journal.archive_invalid", "import", archive)
-    assert not place.journal.exists() and len(list(place.state.iterdir())) == 1
+    assert not place.journal.exists() and sorted(path.name for path in place.state.iterdir()) == ["node.key", "starts"]
 
 
 def test_an_export_never_replaces_a_file_and_leaves_none_when_the_disk_is_full(place, tmp_path):
