@@ -19,19 +19,14 @@ class Takeover:
 
     def tell(self):
         self.say.chapter("A stale owner cannot win")
-        lab = Claimants()
-        try:
+        with Claimants() as lab:
             self._tell(lab)
-        finally:
-            lab.close()
 
     def _tell(self, lab):
         say = self.say
         say.say(f"Three gateways, a site behind each. The hosts of sites 1 and 2 have {VIP}, and gw1 and gw2 are the")
         say.say("candidates for it. A host of site 3 sends to it all the time.")
         lab.sites[2].namespace.ip("address", "del", f"{VIP}/32", "dev", "lo")
-        for gateway in lab.gateways:
-            gateway.start(ready=False)
         lab.adopt(lab.policy(candidates=("gw1", "gw2")))
         epoch = lab.wait_for("gw1", timeout=30)
         say.claim("the first candidate holds the address, and all agree", epoch >= 1, f"gw1 under epoch {epoch}")

@@ -15,14 +15,9 @@ from lab.claimants import RESOURCE, SILENCE_S, VIP, Claimants
 
 @pytest.fixture(scope="module")
 def trio():
-    made = Claimants()
-    try:
-        for gateway in made.gateways:
-            gateway.start(ready=False)
+    with Claimants() as made:
         made.adopt(made.policy())
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

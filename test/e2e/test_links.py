@@ -62,13 +62,8 @@ def metric(gateway, name):
 
 @pytest.fixture(scope="module")
 def _trio():
-    trio = GatewayTrio()
-    try:
-        for gateway in trio.gateways:
-            gateway.start(ready=False)
+    with GatewayTrio() as trio:
         yield trio
-    finally:
-        trio.close()
 
 
 @pytest.fixture

@@ -11,14 +11,9 @@ from lab.gateway_trio import GatewayTrio
 
 @pytest.fixture(scope="module")
 def trio():
-    trio = GatewayTrio()
-    try:
-        for gateway in trio.gateways:
-            gateway.start(ready=False)
+    with GatewayTrio() as trio:
         trio.adopt(trio.policy())
         yield trio
-    finally:
-        trio.close()
 
 
 def digest(gateway):
@@ -32,10 +27,6 @@ def sync(gateway):
 def level(trio, timeout=30):
     until("all show the same digest", lambda: len({digest(gateway) for gateway in trio.gateways}) == 1, timeout)
     return digest(trio.gateways[0])
-
-
-def cut(trio, number, off=True):
-    trio.underlay.namespace.ip("link", "set", "dev", f"to-gw{number}", "down" if off else "up")
 
 
 def test_events_of_all_three_reach_all_three(trio):
@@ -58,14 +49,14 @@ def test_events_of_all_three_reach_all_three(trio):
 def test_a_gateway_that_was_cut_off_catches_up(trio):
     first = trio.gateways[0]
     level(trio)
-    cut(trio, 3)
+    trio.cut(3)
     try:
         until("the link is down", lambda: not sync(first)["gw3"]["on"], 20)
         trio.adopt(trio.policy(), on=(1, 2))
         until("the two that are linked agree", lambda: digest(first) == digest(trio.gateways[1]), 20)
         assert digest(trio.gateways[2]) != digest(first)
     finally:
-        cut(trio, 3, off=False)
+        trio.cut(3, off=False)
     level(trio, 60)
 
 

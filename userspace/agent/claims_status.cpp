@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/claims_status.h"
 
+#include <algorithm>
+
 #include "claims/timing.h"
 
 namespace postern::agent {
@@ -11,9 +13,10 @@ std::string ClaimsStatus::name(const wire::PublicKey& node) const {
 }
 
 const claims::ResourceView* ClaimsStatus::find(ResourceNumber resource) const {
-  for (const claims::ResourceView& view : resources)
-    if (view.resource == resource) return &view;
-  return nullptr;
+  const auto found = std::lower_bound(
+      resources.begin(), resources.end(), resource,
+      [](const claims::ResourceView& view, ResourceNumber number) { return view.resource < number; });
+  return found == resources.end() || found->resource != resource ? nullptr : &*found;
 }
 
 bool is_announced(const ledger::Conflict& conflict, const ClaimsStatus& status) {

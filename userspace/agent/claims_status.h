@@ -19,7 +19,7 @@ struct ClaimsStatus {
   std::string problem;  // why they are not, though a snapshot is served; "" otherwise
   bool automatic = true;
   std::uint64_t made_boot_ns = 0;
-  std::vector<claims::ResourceView> resources;
+  std::vector<claims::ResourceView> resources;  // ascending by number
   std::vector<claims::NodeView> nodes;
   std::vector<ledger::Conflict> conflicts;
   // Claims that lost, as this gateway has told all. That another one took over from a silent holder is told

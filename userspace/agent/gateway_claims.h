@@ -84,8 +84,7 @@ class GatewayClaims final : private claims::Ground {
   claims::Claims claims_;
   std::optional<Hash256> followed_;
   std::string own_lost_settled_;  // what the replica had lost when nothing was forgotten any more
-  std::string start_problem_said_;
-  bool awake_ = false;  // a tick is posted
+  bool awake_ = false;            // a tick is posted
   std::uint64_t seen_changes_ = 0;
   RepeatingTimer each_tick_;
 };

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "claims/errors.h"
+#include "core/byte_stream.h"
 #include "wire/hash.h"
 
 namespace postern::claims {
@@ -20,21 +21,7 @@ constexpr std::uint8_t kHasTop = 1;
 constexpr std::uint8_t kApplied = 2;
 constexpr std::uint8_t kArmed = 4;
 
-class Writer {
- public:
-  template <class T>
-  void put(T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      bytes_.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-  }
-  void put_bytes(ByteView bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  Bytes take() { return std::move(bytes_); }
-
- private:
-  Bytes bytes_;
-};
-
-void put(Writer& out, const Row& row) {
+void put(ByteWriter& out, const Row& row) {
   out.put(row.resource.value);
   out.put(static_cast<std::uint8_t>((row.has_top ? kHasTop : 0) | (row.applied ? kApplied : 0) |
                                     (row.armed ? kArmed : 0)));
@@ -45,7 +32,7 @@ void put(Writer& out, const Row& row) {
   out.put(row.fence.value);
 }
 
-void put(Writer& out, const Echo& echo) {
+void put(ByteWriter& out, const Echo& echo) {
   out.put_bytes(echo.node.bytes);
   out.put(echo.boots);
   out.put(echo.beats);
@@ -53,7 +40,7 @@ void put(Writer& out, const Echo& echo) {
 
 // What a node signs of its beat; the mesh is not on the wire, since both sides know theirs.
 Bytes signed_bytes(const Beat& beat, std::string_view mesh) {
-  Writer out;
+  ByteWriter out;
   out.put(static_cast<std::uint8_t>(mesh.size()));
   out.put_bytes(as_bytes(mesh));
   out.put_bytes(beat.node.bytes);
@@ -66,7 +53,7 @@ Bytes signed_bytes(const Beat& beat, std::string_view mesh) {
   return out.take();
 }
 
-void write(Writer& out, const BeatMessage& message) {
+void write(ByteWriter& out, const BeatMessage& message) {
   const Beat& beat = message.beat;
   out.put(static_cast<std::uint8_t>(Kind::beat));
   out.put_bytes(beat.node.bytes);
@@ -83,44 +70,22 @@ void write(Writer& out, const BeatMessage& message) {
     put(out, row);
 }
 
-void write(Writer& out, const Hears& hears) {
+void write(ByteWriter& out, const Hears& hears) {
   out.put(static_cast<std::uint8_t>(Kind::hears));
   for (const wire::PublicKey& node : hears.nodes)
     out.put_bytes(node.bytes);
 }
 
-void write(Writer& out, const WantRows& want) {
+void write(ByteWriter& out, const WantRows& want) {
   out.put(static_cast<std::uint8_t>(Kind::want_rows));
   out.put_bytes(want.node.bytes);
 }
-
-// The caller has checked that there is enough.
-class Reader {
- public:
-  explicit Reader(ByteView bytes) : rest_(bytes) {}
-  template <class T>
-  T number() {
-    const T value = load_le<T>(rest_, 0);
-    rest_ = rest_.subspan(sizeof(T));
-    return value;
-  }
-  template <std::size_t N>
-  std::array<std::uint8_t, N> array() {
-    std::array<std::uint8_t, N> out{};
-    std::copy_n(rest_.begin(), N, out.begin());
-    rest_ = rest_.subspan(N);
-    return out;
-  }
-
- private:
-  ByteView rest_;
-};
 
 tl::unexpected<Error> malformed(const std::string& what) {
   return fail(errc::malformed, what);
 }
 
-Result<Row> read_row(Reader& in) {
+Result<Row> read_row(ByteReader& in) {
   Row row;
   row.resource = ResourceNumber(in.number<std::uint32_t>());
   const auto flags = in.number<std::uint8_t>();
@@ -140,7 +105,7 @@ Result<Row> read_row(Reader& in) {
 
 Result<Message> read_beat(ByteView bytes) {
   if (bytes.size() < kBeatHeadBytes) return malformed("a beat that is cut short");
-  Reader in(bytes.subspan(1));
+  ByteReader in(bytes.subspan(1));
   BeatMessage out;
   out.beat.node.bytes = in.array<32>();
   out.beat.boots = in.number<std::uint64_t>();
@@ -176,7 +141,7 @@ Result<Message> read_beat(ByteView bytes) {
 Result<Message> read_hears(ByteView bytes) {
   const std::size_t body = bytes.size() - 1;
   if (body % 32 != 0 || body / 32 > mesh::kMaxGateways) return malformed("a list of nodes of a wrong size");
-  Reader in(bytes.subspan(1));
+  ByteReader in(bytes.subspan(1));
   Hears out;
   for (std::size_t i = 0; i < body / 32; ++i) {
     wire::PublicKey node;
@@ -203,7 +168,7 @@ bool is_beat_message(ByteView message) {
 }
 
 Bytes encode(const Message& message) {
-  Writer out;
+  ByteWriter out;
   std::visit([&](const auto& said) { write(out, said); }, message);
   return out.take();
 }
@@ -220,12 +185,12 @@ Result<Message> decode(ByteView bytes) {
   }
   if (bytes.size() != 1 + 32) return malformed("a question of a wrong size");
   WantRows want;
-  want.node.bytes = Reader(bytes.subspan(1)).array<32>();
+  want.node.bytes = ByteReader(bytes.subspan(1)).array<32>();
   return want;
 }
 
 Hash256 digest_of(const std::vector<Row>& rows) {
-  Writer out;
+  ByteWriter out;
   for (const Row& row : rows)
     put(out, row);
   return wire::blake2b({out.take()});

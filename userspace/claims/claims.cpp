@@ -190,10 +190,10 @@ void Claims::on_message(std::string_view gateway, ByteView message) {
 }
 
 void Claims::hear(std::string_view gateway, const BeatMessage& message) {
-  if (!started_ || !nodes_.knows(message.beat.node)) return;
-  Node* const known = nodes_.find(message.beat.node);
   const Beat& beat = message.beat;
-  if (std::tie(beat.boots, beat.beats) <= std::tie(known->beat.boots, known->beat.beats)) {
+  Node* const known = nodes_.find(beat.node);
+  if (!started_ || known == nullptr) return;
+  if (!known->is_below(beat)) {
     known->outrun = known->outrun || name_of(beat.node) == gateway;
     return;
   }
@@ -203,21 +203,13 @@ void Claims::hear(std::string_view gateway, const BeatMessage& message) {
   }
   watch_clocks();
   const bool asked_before = known->beat.asks && known->beat.boots == beat.boots;
-  switch (nodes_.hear(message, now_ns_)) {
-    case Heard::stale:
-      return;
-    case Heard::needs_rows:
-      return courier_.ask(gateway, beat.node);
-    case Heard::risen:
-      break;
-  }
-  const Node& node = *nodes_.find(beat.node);
+  if (!nodes_.hear(message, now_ns_)) return courier_.ask(gateway, beat.node);
   for (const Echo& echo : beat.echoes)
     if (echo.node == own_) outrun(echo.boots, echo.beats);
   if (beat.asks && !asked_before) hurry_ = true;
   if (!message.rows.empty()) ++changes_;
-  extend_holders(node);
-  courier_.relay(node.beat, node.rows, gateway);
+  extend_holders(*known);
+  courier_.relay(known->beat, known->rows, gateway);
 }
 
 // Others have heard more beats of this gateway than it remembers: its disk went back. It goes on above them,

@@ -2,7 +2,6 @@
 #include "claims/nodes.h"
 
 #include <algorithm>
-#include <tuple>
 
 namespace postern::claims {
 
@@ -18,18 +17,15 @@ void Nodes::discontinuity(std::uint64_t now_boot_ns) {
     node.round = false;
 }
 
-Heard Nodes::hear(const BeatMessage& message, std::uint64_t now_boot_ns) {
-  Node* const node = find(message.beat.node);
-  if (node == nullptr) return Heard::stale;
-  const Beat& beat = message.beat;
-  if (std::tie(beat.boots, beat.beats) <= std::tie(node->beat.boots, node->beat.beats)) return Heard::stale;
+bool Nodes::hear(const BeatMessage& message, std::uint64_t now_boot_ns) {
+  Node& node = nodes_.at(message.beat.node);
   // Its counters of rows began anew.
-  if (beat.boots != node->beat.boots) node->rows.reset();
-  if (!node->rows.take(message)) return Heard::needs_rows;
-  node->beat = beat;
-  node->heard_boot_ns = now_boot_ns;
-  node->outrun = false;
-  return Heard::risen;
+  if (message.beat.boots != node.beat.boots) node.rows.reset();
+  if (!node.rows.take(message)) return false;
+  node.beat = message.beat;
+  node.heard_boot_ns = now_boot_ns;
+  node.outrun = false;
+  return true;
 }
 
 const Node* Nodes::find(const wire::PublicKey& node) const {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "claims/beat.h"
@@ -17,6 +18,10 @@ namespace postern::claims {
 
 // One other gateway, as far as it was heard.
 struct Node {
+  bool is_below(const Beat& other) const {
+    return std::tie(beat.boots, beat.beats) < std::tie(other.boots, other.beats);
+  }
+
   Beat beat;                           // the newest
   RowTable rows;                       // by that beat
   std::uint64_t heard_boot_ns = 0;     // when it came; 0: never
@@ -25,23 +30,16 @@ struct Node {
   bool round = false;   // has told all that it knows, since this gateway's last discontinuity
 };
 
-// What came of a beat.
-enum class Heard {
-  risen,      // newer than any before
-  stale,      // not newer: it counts for nothing
-  needs_rows  // newer, but its rows do not add up: all of them are to be asked for
-};
-
 class Nodes {
  public:
   // Whose beats count; others are forgotten.
   void follow(const std::map<wire::PublicKey, std::string>& nodes);
-  bool knows(const wire::PublicKey& node) const { return nodes_.count(node) != 0; }
 
   // Nobody has been heard since then.
   void discontinuity(std::uint64_t now_boot_ns);
-  // A beat whose signature was verified.
-  Heard hear(const BeatMessage& message, std::uint64_t now_boot_ns);
+  // A beat whose signature was verified, and which rises above the node's newest. False, and nothing changed:
+  // its rows do not add up to what was signed.
+  bool hear(const BeatMessage& message, std::uint64_t now_boot_ns);
 
   // Null for one that is not followed.
   const Node* find(const wire::PublicKey& node) const;

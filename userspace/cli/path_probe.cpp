@@ -30,15 +30,6 @@ constexpr unsigned kTries = 3;
 constexpr std::chrono::milliseconds kPatience{400};
 constexpr std::size_t kIcmp_bytes = 8;
 
-std::uint16_t checksum_of(ByteView bytes) {
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i < bytes.size(); i += 2)
-    sum += static_cast<std::uint32_t>(bytes[i] << 8 | (i + 1 < bytes.size() ? bytes[i + 1] : 0));
-  while (sum >> 16 != 0)
-    sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
-}
-
 struct SocketAddress {
   sockaddr_storage storage{};
   socklen_t size = 0;
@@ -90,7 +81,7 @@ class Prober {
     message[6] = static_cast<std::uint8_t>(sequence_ >> 8);
     message[7] = static_cast<std::uint8_t>(sequence_);
     if (v4_) {  // the kernel fills in ICMPv6's
-      const std::uint16_t checksum = checksum_of(message);
+      const std::uint16_t checksum = internet_checksum(message);
       message[2] = static_cast<std::uint8_t>(checksum >> 8);
       message[3] = static_cast<std::uint8_t>(checksum);
     }

@@ -198,4 +198,13 @@ std::optional<Endpoint> Endpoint::parse(std::string_view text) {
   return Endpoint{*address, *port};
 }
 
+std::uint16_t internet_checksum(ByteView bytes) {
+  std::uint32_t sum = 0;
+  for (std::size_t i = 0; i < bytes.size(); i += 2)
+    sum += static_cast<std::uint32_t>(bytes[i] << 8 | (i + 1 < bytes.size() ? bytes[i + 1] : 0));
+  while (sum >> 16 != 0)
+    sum = (sum & 0xffff) + (sum >> 16);
+  return static_cast<std::uint16_t>(~sum);
+}
+
 }  // namespace postern

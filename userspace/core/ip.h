@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/bytes.h"
+
 namespace postern {
 
 // IPv4 or IPv6. Bytes are in network order; IPv4 is kept v4-mapped (::ffff:a.b.c.d), as the kernel tables
@@ -69,5 +71,8 @@ struct Endpoint {
   std::string text() const;
   static std::optional<Endpoint> parse(std::string_view text);
 };
+
+// RFC 1071 over big-endian words; an odd last byte counts as if a zero followed.
+std::uint16_t internet_checksum(ByteView bytes);
 
 }  // namespace postern

@@ -41,16 +41,6 @@ void add16(Bytes& frame, unsigned value) {
   add(frame, std::array{static_cast<std::uint8_t>(value >> 8), static_cast<std::uint8_t>(value)});
 }
 
-// RFC 1071, over whole words.
-std::uint16_t checksum(const Bytes& bytes) {
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2)
-    sum += static_cast<std::uint32_t>(bytes[i] << 8 | bytes[i + 1]);
-  while (sum >> 16 != 0)
-    sum = (sum & 0xffff) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
-}
-
 Bytes arp(const MacAddress& mac, const IpAddress& address) {
   const std::span<const std::uint8_t> ip = std::span(address.bytes).subspan(kMappedBytes);
   Bytes frame;
@@ -78,7 +68,7 @@ Bytes advertisement(const MacAddress& mac, const IpAddress& address) {
   add(summed, kAllNodes);
   add(summed, std::array<std::uint8_t, 8>{0, 0, 0, kAdvertisementBytes, 0, 0, 0, kIcmpv6});
   add(summed, message);
-  const std::uint16_t sum = checksum(summed);
+  const std::uint16_t sum = internet_checksum(summed);
   message[2] = static_cast<std::uint8_t>(sum >> 8);
   message[3] = static_cast<std::uint8_t>(sum);
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "core/byte_stream.h"
 #include "sync/errors.h"
 #include "sync/limits.h"
 
@@ -14,35 +15,26 @@ enum class Kind : std::uint8_t { credit = 1, marks, ranges, expand, events, want
 
 // ---- writing
 
-class Writer {
- public:
-  explicit Writer(Kind kind) { put(static_cast<std::uint8_t>(kind)); }
-  template <class T>
-  void put(T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i)
-      bytes_.push_back(static_cast<std::uint8_t>(value >> (8 * i)));
-  }
-  void put_bytes(ByteView bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
-  Bytes take() { return std::move(bytes_); }
-
- private:
-  Bytes bytes_;
-};
+ByteWriter writer(Kind kind) {
+  ByteWriter out;
+  out.put(static_cast<std::uint8_t>(kind));
+  return out;
+}
 
 Bytes write(const Credit& credit) {
-  Writer out(Kind::credit);
+  ByteWriter out = writer(Kind::credit);
   out.put(credit.session);
   out.put(credit.total_bytes);
   return out.take();
 }
 
-void put(Writer& out, const Span& span) {
+void put(ByteWriter& out, const Span& span) {
   out.put_bytes(span.after);
   out.put_bytes(span.last);
 }
 
 Bytes write(const Marks& marks) {
-  Writer out(Kind::marks);
+  ByteWriter out = writer(Kind::marks);
   out.put(static_cast<std::uint8_t>(marks.whole));
   put(out, marks.whole ? marks.span : Span{});
   for (const StreamMark& mark : marks.marks) {
@@ -55,7 +47,7 @@ Bytes write(const Marks& marks) {
 }
 
 Bytes write(const Ranges& ranges) {
-  Writer out(Kind::ranges);
+  ByteWriter out = writer(Kind::ranges);
   for (const Range& range : ranges.ranges) {
     out.put_bytes(range.last);
     out.put(range.count);
@@ -65,14 +57,14 @@ Bytes write(const Ranges& ranges) {
 }
 
 Bytes write(const Expand& expand) {
-  Writer out(Kind::expand);
+  ByteWriter out = writer(Kind::expand);
   for (const Span& span : expand.spans)
     put(out, span);
   return out.take();
 }
 
 Bytes write(const Events& events) {
-  Writer out(Kind::events);
+  ByteWriter out = writer(Kind::events);
   out.put(events.session);
   out.put_bytes(events.stream);
   out.put(events.first.value);
@@ -84,7 +76,7 @@ Bytes write(const Events& events) {
 }
 
 Bytes write(const Want& want) {
-  Writer out(Kind::want);
+  ByteWriter out = writer(Kind::want);
   out.put_bytes(want.stream);
   out.put(want.first.value);
   out.put(want.last.value);
@@ -92,47 +84,13 @@ Bytes write(const Want& want) {
 }
 
 Bytes write(const Skip& skip) {
-  Writer out(Kind::skip);
+  ByteWriter out = writer(Kind::skip);
   out.put_bytes(skip.stream);
   out.put(skip.available.value);
   return out.take();
 }
 
 // ---- reading
-
-// Reads past the end give zeros and leave ok() false.
-class Reader {
- public:
-  explicit Reader(ByteView bytes) : rest_(bytes) {}
-  bool ok() const { return ok_; }
-  bool at_end() const { return rest_.empty(); }
-  ByteView take(std::size_t size) {
-    if (size > rest_.size()) {
-      ok_ = false;
-      rest_ = {};
-      return {};
-    }
-    const ByteView out = rest_.first(size);
-    rest_ = rest_.subspan(size);
-    return out;
-  }
-  template <class T>
-  T number() {
-    const ByteView bytes = take(sizeof(T));
-    return bytes.empty() ? T{} : load_le<T>(bytes, 0);
-  }
-  template <std::size_t N>
-  std::array<std::uint8_t, N> array() {
-    std::array<std::uint8_t, N> out{};
-    const ByteView bytes = take(N);
-    std::copy(bytes.begin(), bytes.end(), out.begin());
-    return out;
-  }
-
- private:
-  ByteView rest_;
-  bool ok_ = true;
-};
 
 tl::unexpected<Error> malformed(const std::string& what) {
   return fail(errc::malformed, what);
@@ -154,7 +112,7 @@ Result<> check_size(ByteView body, std::size_t size, const char* what) {
 
 Result<Message> read_credit(ByteView body) {
   if (Result<> right = check_size(body, 4 + 8, "credit"); !right) return pass_on(std::move(right));
-  Reader in(body);
+  ByteReader in(body);
   Credit out;
   out.session = in.number<std::uint32_t>();
   out.total_bytes = in.number<std::uint64_t>();
@@ -162,7 +120,7 @@ Result<Message> read_credit(ByteView body) {
   return out;
 }
 
-Span read_span(Reader& in) {
+Span read_span(ByteReader& in) {
   Span out;
   out.after = in.array<16>();
   out.last = in.array<16>();
@@ -179,7 +137,7 @@ Result<> check_mark(const StreamMark& mark, const Id128& above) {
 Result<Message> read_marks(ByteView body) {
   constexpr std::size_t kHead = kMarksHeadBytes - 1;
   if (body.size() < kHead) return malformed("marks: shorter than their head");
-  Reader in(body);
+  ByteReader in(body);
   const auto whole = in.number<std::uint8_t>();
   Marks out;
   out.span = read_span(in);
@@ -208,7 +166,7 @@ Result<Message> read_ranges(ByteView body) {
   if (Result<> listed = check_list(body, kRangeBytes, 1, kMaxRanges, "ranges"); !listed)
     return pass_on(std::move(listed));
   Ranges out;
-  Reader in(body);
+  ByteReader in(body);
   Id128 after{};
   while (!in.at_end()) {
     Range range;
@@ -227,7 +185,7 @@ Result<Message> read_expand(ByteView body) {
   if (Result<> listed = check_list(body, 2 * 16, 1, kMaxRanges, "expand"); !listed)
     return pass_on(std::move(listed));
   Expand out;
-  Reader in(body);
+  ByteReader in(body);
   Id128 above{};
   while (!in.at_end()) {
     const Span span = read_span(in);
@@ -243,7 +201,7 @@ Result<Message> read_events(ByteView body) {
     return malformed("events: " + std::to_string(1 + body.size()) + " bytes, expected at most " +
                      std::to_string(kMaxEventsBytes));
   }
-  Reader in(body);
+  ByteReader in(body);
   Events out;
   out.session = in.number<std::uint32_t>();
   out.stream = in.array<16>();
@@ -264,7 +222,7 @@ Result<Message> read_events(ByteView body) {
 
 Result<Message> read_want(ByteView body) {
   if (Result<> right = check_size(body, 16 + 8 + 8, "want"); !right) return pass_on(std::move(right));
-  Reader in(body);
+  ByteReader in(body);
   Want out;
   out.stream = in.array<16>();
   out.first = Seq(in.number<std::uint64_t>());
@@ -275,7 +233,7 @@ Result<Message> read_want(ByteView body) {
 
 Result<Message> read_skip(ByteView body) {
   if (Result<> right = check_size(body, 16 + 8, "skip"); !right) return pass_on(std::move(right));
-  Reader in(body);
+  ByteReader in(body);
   Skip out;
   out.stream = in.array<16>();
   out.available = Seq(in.number<std::uint64_t>());

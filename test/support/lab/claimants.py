@@ -57,6 +57,3 @@ class Claimants(GatewayTrio):
         """Whether the host behind this gateway is let speak from the address, to gateway `to`, and is answered."""
         to = to or (1 if number != 1 else 2)
         return self.sites[number - 1].ping(f"10.{to}.0.1", 1, wait=0.3, source=VIP) == 1
-
-    def cut(self, number, off=True):
-        self.underlay.namespace.ip("link", "set", "dev", f"to-gw{number}", "down" if off else "up")

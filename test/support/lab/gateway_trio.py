@@ -62,5 +62,22 @@ class GatewayTrio:
         for number in on:
             self.gateways[number - 1].apply(self.snapshot)
 
+    def cut(self, number, off=True):
+        """Takes this gateway's underlay away, or gives it back."""
+        self.underlay.namespace.ip("link", "set", "dev", f"to-gw{number}", "down" if off else "up")
+
+    def __enter__(self):
+        """All three run; nothing is adopted yet."""
+        try:
+            for gateway in self.gateways:
+                gateway.start(ready=False)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
     def close(self):
         leftovers.remove(self.id)
