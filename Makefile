@@ -197,10 +197,14 @@ $(BUILD)/journal-simulation: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o)
   $(LEDGER_OBJECTS:$(BUILD)/release/userspace/ledger/%=$(BUILD)/simulation/userspace/ledger/%)
 $(BUILD)/journal-simulation-8m: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation-8m/%.o) $(LEDGER_OBJECTS)
 # Whole gateways on such disks, with segments that small too.
-MESH_SIMULATION_SOURCES := $(wildcard test/sim/mesh/*.cpp) $(addprefix test/sim/simulated_,directory.cpp disk.cpp)
-MESH_OBJECTS := $(foreach m,core wire config authority mesh sync claims,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp)))
-$(BUILD)/mesh-simulation: $(MESH_SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o) $(MESH_OBJECTS) \
+MESH_SOURCES := $(addprefix test/sim/mesh/,gateway.cpp network.cpp oracle.cpp) $(addprefix test/sim/simulated_,directory.cpp disk.cpp)
+MESH_SIMULATION_SOURCES := $(MESH_SOURCES) $(addprefix test/sim/mesh/,life.cpp mesh_simulation.cpp)
+STORY_SOURCES := $(MESH_SOURCES) $(wildcard test/sim/stories/*.cpp) test/unit/main.cpp
+MESH_OBJECTS := $(foreach m,core wire config authority mesh sync claims,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp))) \
   $(patsubst %.cpp,$(BUILD)/simulation/%.o,$(wildcard userspace/ledger/*.cpp))
+$(BUILD)/mesh-simulation: $(MESH_SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o) $(MESH_OBJECTS)
+$(BUILD)/test-stories: $(STORY_SOURCES:%.cpp=$(BUILD)/simulation/%.o) $(MESH_OBJECTS)
+$(BUILD)/mesh-simulation $(BUILD)/test-stories:
 	@echo "  LINK   $@"
 	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -lyaml-cpp -o $@
 $(BUILD)/journal-simulation $(BUILD)/journal-simulation-8m:
@@ -211,6 +215,7 @@ $(BUILD)/journal-simulation $(BUILD)/journal-simulation-8m:
 .PHONY: claim_fencing_tests
 claim_fencing_tests: tests-built
 	@$(BUILD)/test-unit -tc='*claim*,*multi_stream_convergence*,*beat*'
+	@$(BUILD)/test-stories
 	@$(BUILD)/mesh-simulation --seeds 10000 --jobs $(shell nproc)
 	@$(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e/test_claims.py
 
@@ -220,10 +225,10 @@ journal_durability_tests: tests-built
 	@$(BUILD)/test-unit -ts=journal_durability_tests
 	@test/run crash
 
-TEST_TIERS := unit fuzz tsan bpf e2e crash
+TEST_TIERS := unit stories fuzz tsan bpf e2e crash
 .PHONY: test $(TEST_TIERS:%=test-%) tests-built
 tests-built: all $(REPLAYS) $(BUILD)/test-unit $(BUILD)/test-tsan $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
-  $(BUILD)/journal-simulation-8m $(BUILD)/mesh-simulation
+  $(BUILD)/journal-simulation-8m $(BUILD)/mesh-simulation $(BUILD)/test-stories
 test: tests-built
 	@test/run $(TEST_TIERS)
 $(TEST_TIERS:%=test-%): test-%: tests-built

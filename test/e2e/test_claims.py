@@ -11,6 +11,7 @@ import pytest
 
 from lab import until
 from lab.claimants import RESOURCE, SILENCE_S, VIP, Claimants
+from lab.command import run
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +155,26 @@ def test_a_frozen_holder_stops_and_is_refused_when_it_comes_back(lab):
     assert not lab.serves(1)
     assert first.drops()["not_holder"] > before
     assert "slept or its loop was late" in first.log()
+
+
+def test_the_authority_takes_a_resource_from_a_gateway_that_beats_on(lab):
+    epoch = int(lab.claim(lab.gateways[0])["epoch"])
+    stranger = lab.directory / "disk" / "stranger.key"
+    run(lab.gateways[0].postern, "keygen", stranger)
+    forged = lab.authority.revocation(lab.snapshot, RESOURCE, epoch, key=stranger)
+    old = lab.authority.revocation(lab.snapshot, RESOURCE, epoch - 1) if epoch > 1 else forged
+    for document in (forged, old):
+        done = lab.gateways[1].cli("claims", "revoke", RESOURCE, "--document", document, check=False)
+        assert done.returncode != 0 and "revocation" in done.stderr, done
+    assert lab.serves(1)
+    document = lab.authority.revocation(lab.snapshot, RESOURCE, epoch)
+    lab.gateways[1].cli("claims", "revoke", RESOURCE, "--document", document)
+    seen = until("it is held under a higher epoch", lambda: {row for row in lab.holders() if int(row[1]) > epoch}, 10)
+    holder = next(iter(seen))[0]
+    assert lab.wait_for(holder) == epoch + 1
+    owners = lab.gateways[2].ask("claims", "--history", RESOURCE)["owners"]
+    assert [(row["verdict"]) for row in owners[-2:]] == ["revoked", "live"]
+    until("all hold the same events", lambda: len(digests(lab)) == 1, 20)
 
 
 def test_what_a_partition_let_two_own_is_announced_once_by_each_when_it_heals(lab):

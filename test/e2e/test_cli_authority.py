@@ -214,3 +214,22 @@ def test_a_document_of_the_largest_size_is_judged_in_bounded_memory_and_one_byte
         path.write_bytes(b'{"signatures":[],"signed":' + payload[:size - 2] + b'"}}')
         done = run("prlimit", f"--as={3 << 30}", POSTERN, "authority", "show", path, check=False, timeout=300)
         assert done.returncode == code and said in done.stderr, (done.returncode, done.stderr[-300:])
+
+
+def test_a_revocation_is_made_for_a_resource_of_the_snapshot_and_signed_by_one_after_another(desk):
+    text = desk.policy.read_text(encoding="utf-8")
+    assert "resources:" not in text
+    policy = desk.write("with-vip.yaml", text + "resources: [{id: vip, number: 7, candidates: [gw], ttl_ms: 8000}]\n")
+    snapshot = desk.compile("vip.json", policy=policy)
+    document = desk.directory / "revocation.json"
+    order = ("authority", "revoke", snapshot, "vip", "--epoch", 3, "-o", document)
+    made = accepted_json(*order)
+    assert (made["resource"], made["number"], made["epoch"], made["signatures"]) == ("vip", 7, "3", 0)
+    assert json.loads(payload_of(document))["resource"] == 7
+    told = accepted("authority", "sign", document, "--key", desk.key_file)
+    assert told.startswith("revocation in mesh lab: all claims of resource number 7 up to epoch 3, made ")
+    assert "exists" in refused(FAILURE, *order)
+    again = ("authority", "revoke", snapshot, "vop", "--epoch", 3, "-o", desk.directory / "other.json")
+    assert 'no resource "vop"; did you mean "vip"?' in refused(USAGE, *again)
+    refused(USAGE, *again[:3], "vip", "--epoch", 0, "-o", desk.directory / "other.json")
+    assert not (desk.directory / "other.json").exists()

@@ -29,10 +29,12 @@ def load(words):
 
 # What a tier needs of the build so far, and what is built for it.
 PARTS = {"unit": ["asan"], "bpf": ["release"], "e2e": ["release"], "crash": ["release", "simulation", "simulation-8m"],
-         "simulation": ["release", "simulation"], "mesh": ["release", "simulation"]}
+         "simulation": ["release", "simulation"], "mesh": ["release", "simulation"],
+         "stories": ["release", "simulation"]}
 TARGETS = {"unit": ["build/test-unit"], "bpf": ["build/test-bpf"], "e2e": ["all"],
            "crash": ["all", "build/journal-driver", "build/journal-simulation", "build/journal-simulation-8m"],
-           "simulation": ["build/journal-simulation"], "mesh": ["build/mesh-simulation"]}
+           "simulation": ["build/journal-simulation"], "mesh": ["build/mesh-simulation"],
+           "stories": ["build/test-stories"]}
 SIMULATIONS = {"simulation": "journal-simulation", "mesh": "mesh-simulation"}
 
 
@@ -80,7 +82,7 @@ def run_test(mutant):
     if tier in SIMULATIONS:
         done = finish([COPY / "build" / SIMULATIONS[tier], *test.split()])
         return done, done.returncode in (0, 1, 124)
-    if tier in ("unit", "bpf"):
+    if tier in ("unit", "stories", "bpf"):
         done = finish([str(COPY / "build" / f"test-{tier}"), f"-tc={test}"])
         return done, "test cases: 0 |" not in " ".join(done.stdout.split())
     done = finish([*PYTEST, str(COPY / "test" / tier), "-k", test])

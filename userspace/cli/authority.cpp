@@ -213,6 +213,7 @@ void add_authority(CLI::App& app, Command& chosen) {
   add_authority_recover(*authority, chosen);
   add_authority_rotate(*authority, chosen);
   add_authority_timestamp(*authority, chosen);
+  add_authority_revoke(*authority, chosen);
 }
 
 }  // namespace postern::cli

@@ -2,6 +2,7 @@
 #include "cli/authority_documents.h"
 
 #include "authority/envelope.h"
+#include "authority/revocation.h"
 #include "authority/snapshot_codec.h"
 #include "authority/timestamp.h"
 #include "cli/snapshot_summary.h"
@@ -12,8 +13,10 @@
 namespace postern::cli {
 namespace {
 
-// Canonical JSON sorts keys: a snapshot begins with its classes, a timestamp with its expiry.
+// Canonical JSON sorts keys: a snapshot begins with its classes, a timestamp with its expiry, a revocation
+// with its epoch.
 constexpr std::string_view kTimestampHead = "{\"expires\":";
+constexpr std::string_view kRevocationHead = "{\"epoch\":";
 
 }  // namespace
 
@@ -25,6 +28,15 @@ Result<Document> read_document(std::string_view payload) {
                                                  std::to_string(timestamp->serial.value) + ", hash " +
                                                  to_hex(timestamp->hash) + ", vouched for until " +
                                                  utc_text(timestamp->expires) + "\n"};
+  }
+  if (payload.starts_with(kRevocationHead)) {
+    const Result<authority::Revocation> revocation = authority::parse_revocation(payload);
+    if (!revocation) return tl::unexpected<Error>(revocation.error());
+    return Document{wire::domain::revocation, "revocation in mesh " + revocation->mesh +
+                                                  ": all claims of resource number " +
+                                                  std::to_string(revocation->resource.value) +
+                                                  " up to epoch " + std::to_string(revocation->epoch.value) +
+                                                  ", made " + utc_text(revocation->issued) + "\n"};
   }
   const Result<authority::Snapshot> snapshot = authority::parse_snapshot(payload);
   if (!snapshot) return tl::unexpected<Error>(snapshot.error());

@@ -14,7 +14,7 @@ struct Document {
   std::string headline;     // lines for those who are about to sign it
 };
 
-// A snapshot or a timestamp that a gateway would take, but for its signatures.
+// A snapshot, a timestamp or a revocation that a gateway would take, but for its signatures.
 Result<Document> read_document(std::string_view payload);
 
 }  // namespace postern::cli

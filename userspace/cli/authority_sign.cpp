@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// postern authority sign: one more signature on a snapshot or a timestamp. Several people sign one after
+// postern authority sign: one more signature on a snapshot, a timestamp or a revocation. Several people sign one after
 // another, each with the file that the one before handed on.
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -71,9 +71,9 @@ Outcome sign(const SignRequest& request) {
 
 void add_authority_sign(CLI::App& authority, Command& chosen) {
   CLI::App* command =
-      authority.add_subcommand("sign", "Add a signature to a compiled snapshot, or to a timestamp");
+      authority.add_subcommand("sign", "Add a signature to a compiled snapshot, a timestamp or a revocation");
   auto request = std::make_shared<SignRequest>();
-  command->add_option("FILE", request->file, "The snapshot or timestamp, signed by others already or not")
+  command->add_option("FILE", request->file, "The document, signed by others already or not")
       ->required()
       ->type_name("");
   command->add_option("--key", request->key, "Key file to sign with (postern keygen)")

@@ -47,6 +47,7 @@ void add_authority_diff(CLI::App& authority, Command& chosen);
 void add_authority_sign(CLI::App& authority, Command& chosen);
 void add_authority_rotate(CLI::App& authority, Command& chosen);
 void add_authority_timestamp(CLI::App& authority, Command& chosen);
+void add_authority_revoke(CLI::App& authority, Command& chosen);
 void add_authority_recover(CLI::App& authority, Command& chosen);
 void add_doctor(CLI::App& app, Command& chosen);
 void add_status(CLI::App& app, Command& chosen);

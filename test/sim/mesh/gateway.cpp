@@ -3,6 +3,7 @@
 
 #include <thread>
 
+#include "ledger/errors.h"
 #include "ledger/segmented_journal.h"
 #include "ledger/stream_history.h"
 #include "mesh/errors.h"
@@ -262,6 +263,7 @@ bool Gateway::serves(ResourceNumber resource) const {
 // ---- ground
 
 Result<> Gateway::write(std::span<const ledger::Draft> drafts, Lamport lowest) {
+  if (refuses_writes_) return fail(ledger::errc::disk_full, "the disk is full");
   for (const ledger::Draft& draft : drafts)
     world_.say(name_ + " writes " + draft.kind + " " + wire::encode_canonical(draft.body));
   if (lowest.value > 0) stream_->witness(Lamport(lowest.value - 1));
@@ -311,6 +313,7 @@ Result<> Gateway::stop(ResourceNumber resource) {
 }
 
 Result<> Gateway::hold(const std::map<ResourceNumber, claims::Holder>& holders) {
+  if (refuses_holders_) return fail(mesh::errc::link_down, "the kernel refuses");
   for (auto& [resource, row] : kernel_)
     row.holder.reset();
   for (const auto& [resource, holder] : holders)

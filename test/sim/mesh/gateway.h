@@ -45,6 +45,10 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   void wake_up();
   void poison();
   void forgive() { disk_.clear_fault(); }
+  // Its disk is full: nothing is written, and nothing is lost.
+  void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
+  // Its kernel does not change who holds.
+  void refuse_holders(bool refuse) { refuses_holders_ = refuse; }
   // From now on it claims what nobody holds.
   void set_automatic();
   void take_image();
@@ -115,6 +119,8 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   bool asleep_ = false;
   std::uint64_t slept_since_ns_ = 0;
   bool lost_history_ = false;
+  bool refuses_writes_ = false;
+  bool refuses_holders_ = false;
   std::string fault_;
 
   std::mutex mutex_;

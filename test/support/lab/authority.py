@@ -56,6 +56,12 @@ class Authority:
         self._key = self.directory / f"authority-{self._editions}.key"
         self.key = public_key(run(self.postern, "keygen", self._key).stdout)
 
+    def revocation(self, snapshot, resource, epoch, key=None):
+        """A signed revocation of all claims of the resource up to this epoch; by another key, if one is given."""
+        out = self.directory / f"revocation-{next(self._numbers)}.json"
+        run(self.postern, "authority", "revoke", snapshot, resource, "--epoch", epoch, "--key", key or self._key, "-o", out)
+        return out
+
     def timestamp(self, snapshot, issued=0, valid=60):
         """A signed timestamp for the signed file `snapshot`: issued so many seconds from now, valid for so many."""
         payload = payload_of(snapshot)
