@@ -14,6 +14,8 @@ namespace postern::agent {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{100};
+// Thousands of resources are not looked through at each event, nor ten times a second while nothing changes.
+constexpr std::uint64_t kLookAtChanges_ns = 100'000'000;
 constexpr std::uint64_t kLook_ns = 1'000'000'000;
 
 }  // namespace
@@ -64,8 +66,8 @@ void GatewayClaims::start() {
 void GatewayClaims::tick() {
   if (!status_.on) return;
   claims_.tick();
-  // Thousands of resources are not looked through ten times a second while nothing changes.
-  if (claims_.changes() != seen_changes_ || clock_.boot_ns() >= status_.made_boot_ns + kLook_ns) observe();
+  const bool changed = claims_.changes() != seen_changes_;
+  if (clock_.boot_ns() >= status_.made_boot_ns + (changed ? kLookAtChanges_ns : kLook_ns)) observe();
 }
 
 void GatewayClaims::wake() {

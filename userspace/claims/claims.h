@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,7 @@ class Claims final : public mesh::LinkHandler {
   void set_row(ResourceNumber resource);
   void changed_row();
   void write_what_follows();
+  bool write_some_of_owed();
   void add_fence(ResourceNumber resource, std::vector<ledger::Draft>& drafts, Lamport& lowest) const;
   void add_conflicts(ResourceNumber resource, std::vector<ledger::Draft>& drafts);
   void add_release(ResourceNumber resource, std::vector<ledger::Draft>& drafts) const;
@@ -125,11 +127,14 @@ class Claims final : public mesh::LinkHandler {
   // ---- claiming and arming (claims_admission.cpp)
   std::vector<WaitsFor> missing_rounds(ResourceNumber resource) const;
   std::vector<WaitsFor> missing_acks(ResourceNumber resource, const ledger::Token& token) const;
+  bool knows_more(const wire::PublicKey& candidate, ResourceNumber resource) const;
   std::string obstacle(ResourceNumber resource) const;
   bool is_my_turn(ResourceNumber resource, const Wish& wish) const;
   void try_claims();
-  void try_claim(ResourceNumber resource, Wish& wish);
-  Result<> acquire(ResourceNumber resource);
+  std::vector<ResourceNumber> due_claims();
+  bool is_due(ResourceNumber resource, Wish& wish);
+  ledger::ClaimAcquired next_claim(ResourceNumber resource) const;
+  bool acquire(std::span<const ResourceNumber> resources);
   void try_arms();
   Result<> check_order(ResourceNumber resource) const;
   const ledger::Claim* own_live(ResourceNumber resource) const;

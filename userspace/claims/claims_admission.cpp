@@ -48,6 +48,14 @@ std::vector<WaitsFor> Claims::missing_acks(ResourceNumber resource, const ledger
   return out;
 }
 
+// Beats come before the events that they tell of: a claim in spite of one would collide with it.
+bool Claims::knows_more(const wire::PublicKey& candidate, ResourceNumber resource) const {
+  const Node* const node = nodes_.find(candidate);
+  const Row* const row = node == nullptr ? nullptr : node->rows.find(resource);
+  if (row == nullptr || !row->has_top || fold().find(resource, row->top) != nullptr) return false;
+  return silent_ns(candidate) < silence_ns(entry_of(resource)->ttl_ms);
+}
+
 // Why this gateway may not claim now; "" when it may.
 std::string Claims::obstacle(ResourceNumber resource) const {
   if (silent_) return "the journal accepts nothing";
@@ -57,47 +65,65 @@ std::string Claims::obstacle(ResourceNumber resource) const {
     if (silent_ns(live->author) < silence_ns(live->ttl_ms))
       return "gateway " + name_of(live->author) + " holds it";
   }
+  for (const wire::PublicKey& candidate : entry_of(resource)->candidates)
+    if (knows_more(candidate, resource))
+      return "gateway " + name_of(candidate) + " knows of a claim that has not come yet";
   const std::vector<WaitsFor> missing = missing_rounds(resource);
   if (missing.empty()) return "";
   return "gateway " + name_of(missing.front().node) + " " + missing.front().why;
 }
 
-// Candidates that live and stand before this one in the snapshot go first; not one that has just given it up.
+// Candidates that live and stand before this one in the snapshot go first, and have time to claim all that is
+// free; not one that has just given this one up.
 bool Claims::is_my_turn(ResourceNumber resource, const Wish& wish) const {
   if (wish.asked) return true;
+  std::uint64_t since_boot_ns = wish.admitted_boot_ns;
   std::uint64_t before = 0;
   const ledger::Roster::Entry& entry = *entry_of(resource);
   const Claim* const top = fold().top(resource);
   for (const wire::PublicKey& candidate : entry.candidates) {
     if (candidate == own_) break;
     if (top != nullptr && top->author == candidate && fold().end_of(*top)) continue;
-    if (silent_ns(candidate) < silence_ns(entry.ttl_ms)) ++before;
+    if (silent_ns(candidate) >= silence_ns(entry.ttl_ms)) continue;
+    ++before;
+    if (const Node* const node = nodes_.find(candidate); node != nullptr)
+      since_boot_ns = std::max(since_boot_ns, node->claimed_boot_ns);
   }
-  return now_ns_ >= wish.admitted_boot_ns + before * kTurn_ns;
+  return now_ns_ >= since_boot_ns + before * kTurn_ns;
 }
 
+// Many at a time share a flush; and a slow disk must not make the loop late, which would be a discontinuity.
 void Claims::try_claims() {
   bool wrote = false;
-  for (auto& [resource, wish] : wishes_) {
-    const bool wanted = (automatic_ && now_ns_ >= wish.yields_until_boot_ns) || wish.asked;
-    if (!wanted || tenures_.count(resource) != 0 || pending_.count(resource) != 0) continue;
-    try_claim(resource, wish);
-    wrote = wrote || tenures_.count(resource) != 0;
+  while (clock_.boot_ns() < now_ns_ + kLongestWriting_ns) {
+    const std::vector<ResourceNumber> due = due_claims();
+    if (due.empty() || !acquire(due)) break;
+    wrote = true;
   }
   if (wrote) settle();
 }
 
-void Claims::try_claim(ResourceNumber resource, Wish& wish) {
-  if (!obstacle(resource).empty()) {
-    wish.admitted_boot_ns = 0;
-    return;
+std::vector<ResourceNumber> Claims::due_claims() {
+  std::vector<ResourceNumber> due;
+  for (auto& [resource, wish] : wishes_) {
+    const bool wanted = (automatic_ && now_ns_ >= wish.yields_until_boot_ns) || wish.asked;
+    if (!wanted || tenures_.count(resource) != 0 || pending_.count(resource) != 0) continue;
+    if (is_due(resource, wish)) due.push_back(resource);
+    if (due.size() == kMostWritten) break;
   }
-  if (wish.admitted_boot_ns == 0) wish.admitted_boot_ns = now_ns_;
-  if (now_ns_ < wish.retry_boot_ns || !is_my_turn(resource, wish)) return;
-  if (!acquire(resource)) wish.retry_boot_ns = now_ns_ + kSecond_ns;
+  return due;
 }
 
-Result<> Claims::acquire(ResourceNumber resource) {
+bool Claims::is_due(ResourceNumber resource, Wish& wish) {
+  if (!obstacle(resource).empty()) {
+    wish.admitted_boot_ns = 0;
+    return false;
+  }
+  if (wish.admitted_boot_ns == 0) wish.admitted_boot_ns = now_ns_;
+  return now_ns_ >= wish.retry_boot_ns && is_my_turn(resource, wish);
+}
+
+ledger::ClaimAcquired Claims::next_claim(ResourceNumber resource) const {
   const Claim* const top = fold().top(resource);
   ledger::ClaimAcquired claim;
   claim.resource = resource;
@@ -112,11 +138,28 @@ Result<> Claims::acquire(ResourceNumber resource) {
   store_le(boots, 0, boots_);
   const Hash256 session = wire::blake2b({as_bytes("postern/session/v1"), own_.bytes, boots});
   std::copy_n(session.begin(), claim.session.size(), claim.session.begin());
-  const std::vector<ledger::Draft> drafts{ledger::draft_of(claim)};
-  if (Result<> written = ground_.write(drafts, Lamport(claim.epoch.value)); !written) return written;
-  if (const Claim* const live = own_live(resource); live != nullptr) tenures_[resource] = {live->token};
-  wishes_[resource].admitted_boot_ns = 0;
-  return {};
+  return claim;
+}
+
+bool Claims::acquire(std::span<const ResourceNumber> resources) {
+  std::vector<ledger::Draft> drafts;
+  Lamport lowest;
+  for (const ResourceNumber resource : resources) {
+    const ledger::ClaimAcquired claim = next_claim(resource);
+    lowest = std::max(lowest, Lamport(claim.epoch.value));
+    drafts.push_back(ledger::draft_of(claim));
+  }
+  const Result<> written = ground_.write(drafts, lowest);
+  for (const ResourceNumber resource : resources) {
+    Wish& wish = wishes_[resource];
+    if (!written) {
+      wish.retry_boot_ns = now_ns_ + kSecond_ns;
+      continue;
+    }
+    if (const Claim* const live = own_live(resource); live != nullptr) tenures_[resource] = {live->token};
+    wish.admitted_boot_ns = 0;
+  }
+  return written.has_value();
 }
 
 void Claims::try_arms() {

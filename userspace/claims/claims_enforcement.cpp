@@ -69,7 +69,7 @@ void Claims::enforce(ResourceNumber resource) {
   // The row that follows promises to wait for its claimant. That holds before anything is claimed: after a
   // partition events may come ahead of their author's beats, and it is not dead.
   if (Node* const claimant = nodes_.find(live->author); claimant != nullptr)
-    claimant->promised_boot_ns = now_ns_;
+    claimant->promised_boot_ns = claimant->claimed_boot_ns = now_ns_;
 }
 
 // A claim of this gateway's that the agent before it held, and that the kernel has served without a break: it
@@ -121,19 +121,25 @@ void Claims::changed_row() {
 void Claims::write_what_follows() {
   for (const auto& [token, overtaken] : overtaken_)
     owed_.insert(overtaken.resource);
-  if (owed_.empty() || now_ns_ < next_write_boot_ns_) return;
+  while (!owed_.empty() && now_ns_ >= next_write_boot_ns_ &&
+         clock_.boot_ns() < now_ns_ + kLongestWriting_ns) {
+    if (!write_some_of_owed()) next_write_boot_ns_ = now_ns_ + kSecond_ns;
+  }
+}
+
+bool Claims::write_some_of_owed() {
   std::vector<ledger::Draft> drafts;
   Lamport lowest;
-  for (const ResourceNumber resource : owed_) {
-    add_fence(resource, drafts, lowest);
-    add_conflicts(resource, drafts);
-    add_release(resource, drafts);
+  auto next = owed_.begin();
+  for (; next != owed_.end() && drafts.size() < kMostWritten; ++next) {
+    add_fence(*next, drafts, lowest);
+    add_conflicts(*next, drafts);
+    add_release(*next, drafts);
   }
-  if (!drafts.empty() && !ground_.write(drafts, lowest)) {
-    next_write_boot_ns_ = now_ns_ + kSecond_ns;
-    return;
-  }
-  owed_.clear();
+  const std::set<ResourceNumber> rest(next, owed_.end());
+  if (!drafts.empty() && !ground_.write(drafts, lowest)) return false;
+  owed_ = rest;
+  return true;
 }
 
 // This gateway has accepted more than the events say that count: others must not accept less.

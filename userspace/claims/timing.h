@@ -3,6 +3,7 @@
 // by the same ones; only the TTL is each claim's own.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "ledger/claim_events.h"
@@ -53,6 +54,10 @@ inline constexpr std::uint64_t kSleep_ns = 100 * kMillisecond_ns;
 inline constexpr std::uint64_t kTurn_ns = 500 * kMillisecond_ns;
 // What changed is told at once, but not more often than this.
 inline constexpr std::uint64_t kHurry_ns = 50 * kMillisecond_ns;
+// Events that share a flush, and for how long one tick goes on to write them.
+inline constexpr std::size_t kMostWritten = 32;
+inline constexpr std::uint64_t kLongestWriting_ns = 100 * kMillisecond_ns;
+static_assert(kLongestWriting_ns < kBeat_ns / 2, "writing does not make the loop late");
 // Who released a resource by hand leaves it to others for so long, if none of them claims it.
 inline constexpr std::uint64_t kYield_ns = 60 * kSecond_ns;
 

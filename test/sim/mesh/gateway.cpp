@@ -264,6 +264,7 @@ bool Gateway::serves(ResourceNumber resource) const {
 
 Result<> Gateway::write(std::span<const ledger::Draft> drafts, Lamport lowest) {
   if (refuses_writes_) return fail(ledger::errc::disk_full, "the disk is full");
+  ++writes_;
   for (const ledger::Draft& draft : drafts)
     world_.say(name_ + " writes " + draft.kind + " " + wire::encode_canonical(draft.body));
   if (lowest.value > 0) stream_->witness(Lamport(lowest.value - 1));

@@ -65,6 +65,8 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   bool is_frozen() const { return frozen_; }
   bool is_asleep() const { return asleep_; }
   bool lost_history() const { return lost_history_; }
+  // How often claims had something written.
+  std::uint64_t writes() const { return writes_; }
   // Whether its kernel lets its own site speak for the resource now.
   bool serves(ResourceNumber resource) const;
   const std::map<ResourceNumber, KernelRow>& kernel() const { return kernel_; }
@@ -119,6 +121,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   bool asleep_ = false;
   std::uint64_t slept_since_ns_ = 0;
   bool lost_history_ = false;
+  std::uint64_t writes_ = 0;
   bool refuses_writes_ = false;
   bool refuses_holders_ = false;
   std::string fault_;

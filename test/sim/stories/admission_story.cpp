@@ -99,6 +99,48 @@ TEST_CASE(
   CHECK(mesh.verdicts('c') == Verdicts{Verdict::live});
 }
 
+TEST_CASE("what a beat tells of is not claimed before the event has come") {
+  ScriptedMesh mesh({.apart = true});
+  mesh.cut('a', 'b');
+  // Beats are relayed by c, and events are not: its journal takes nothing.
+  mesh.at('c').poison();
+  REQUIRE(mesh.at('c').claims().claim(kOther));
+  mesh.run(500);
+  mesh.claim('a');
+  mesh.run(300);
+  mesh.automatic('b');
+  mesh.run(5'000);
+  CHECK(mesh.top_epoch('b') == Epoch());
+  CHECK(mesh.view('b').why == "gateway a knows of a claim that has not come yet");
+  mesh.mend();
+  mesh.run(2'000);
+  CHECK(mesh.holder('b') == "a");
+  CHECK(mesh.at('b').claims().conflicts().empty());
+}
+
+TEST_CASE("thousands of claims share their flushes, and one candidate has them all") {
+  ScriptedMesh mesh;
+  constexpr std::uint32_t kMany = 600;
+  for (std::uint32_t number = 10; number < 10 + kMany; ++number) {
+    const ledger::Roster::Entry& door = mesh.roster().resources.at(kDoor);
+    mesh.roster().resources[ResourceNumber(number)] = {
+        "r" + std::to_string(number), door.candidates, {}, 8'000, {}};
+  }
+  mesh.roster().serial = Serial(2);
+  mesh.follow_roster();
+  for (const char gateway : {'a', 'b', 'c'})
+    mesh.automatic(gateway);
+  const std::uint64_t before = mesh.at('a').writes();
+  mesh.run(8'000);
+  std::size_t held = 0;
+  for (const claims::ResourceView& view : mesh.at('c').claims().resources())
+    if (view.standing == claims::Standing::held && view.top->author == mesh.at('a').node()) ++held;
+  CHECK(held == kMany + 2);
+  CHECK(mesh.at('a').writes() - before < kMany / 16);
+  CHECK(mesh.at('c').claims().conflicts().empty());
+  CHECK(mesh.at('b').writes() == 0);
+}
+
 TEST_CASE("what one releases the next one serves, and nothing is announced") {
   ScriptedMesh mesh;
   mesh.automatic('b');
