@@ -51,8 +51,10 @@ def copy_tree(tiers):
     for name in names:
         source, target = ROOT / name, COPY / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or target.read_bytes() != source.read_bytes():
-            shutil.copy2(source, target)
+        if not target.exists():
+            shutil.copy2(source, target)  # as old as in the tree whose objects are copied
+        elif target.read_bytes() != source.read_bytes():
+            target.write_bytes(source.read_bytes())  # newer than what was built from it
     parts = {"bpf", "gen"}.union(*(PARTS[tier] for tier in tiers))
     for part in parts:
         if (ROOT / "build" / part).exists() and not (COPY / "build" / part).exists():

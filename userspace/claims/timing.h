@@ -50,8 +50,8 @@ static_assert(kMillisecond_ns % 1000 == 0, "products of thousandths stay whole")
 // A discontinuity: CLOCK_BOOTTIME ran away from CLOCK_MONOTONIC by so much, which is sleep; or the loop was
 // late by more than a beat.
 inline constexpr std::uint64_t kSleep_ns = 100 * kMillisecond_ns;
-// Each candidate lets those before it go first for so long.
-inline constexpr std::uint64_t kTurn_ns = 500 * kMillisecond_ns;
+// Each candidate lets those before it go first for so long: until what they claimed would have been heard.
+inline constexpr std::uint64_t kTurn_ns = kDelivery_ns;
 // What changed is told at once, but not more often than this.
 inline constexpr std::uint64_t kHurry_ns = 50 * kMillisecond_ns;
 // Events that share a flush, and for how long one tick goes on to write them.

@@ -141,6 +141,24 @@ TEST_CASE("thousands of claims share their flushes, and one candidate has them a
   CHECK(mesh.at('b').writes() == 0);
 }
 
+TEST_CASE("a candidate waits as long as one before it is at claiming") {
+  ScriptedMesh mesh;
+  for (const std::uint32_t number : {10, 11, 12, 13}) {
+    const ledger::Roster::Entry& door = mesh.roster().resources.at(kDoor);
+    mesh.roster().resources[ResourceNumber(number)] = {
+        "r" + std::to_string(number), door.candidates, {}, 8'000, {}};
+  }
+  mesh.roster().serial = Serial(2);
+  mesh.follow_roster();
+  mesh.automatic('b');
+  for (const std::uint32_t number : {10, 11, 12, 13}) {
+    REQUIRE(mesh.at('a').claims().claim(ResourceNumber(number)));
+    mesh.run(1'500);
+    CHECK(mesh.holder('c') == "");
+  }
+  CHECK(mesh.comes_to("b", 4'000));
+}
+
 TEST_CASE("what one releases the next one serves, and nothing is announced") {
   ScriptedMesh mesh;
   mesh.automatic('b');
