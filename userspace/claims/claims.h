@@ -94,6 +94,7 @@ class Claims final : public mesh::LinkHandler {
   struct Overtaken {
     ResourceNumber resource;
     std::uint64_t since_boot_ns = 0;
+    std::uint64_t back_boot_ns = 0;  // when its node was heard again; 0: not yet
   };
 
   // ---- time and beats (claims.cpp)
