@@ -35,8 +35,10 @@ bool Claims::enforce() {
     if (!ground_.hold(holders_)) return false;
     hold_due_ = false;
   }
-  for (const ResourceNumber resource : pending_)
+  for (const ResourceNumber resource : pending_) {
     set_row(resource);
+    greet_holder(resource);
+  }
   owed_.merge(pending_);
   pending_.clear();
   return true;
@@ -89,6 +91,14 @@ void Claims::spend(ResourceNumber resource) {
   if (tenures_.erase(resource) == 0) return;
   set_row(resource);
   owed_.insert(resource);
+}
+
+// Its beat may have come before the news that it claimed, and it would be let pass with the next one only.
+void Claims::greet_holder(ResourceNumber resource) {
+  const Claim* const live = fold().live(resource);
+  const Node* const holder = live == nullptr ? nullptr : nodes_.find(live->author);
+  const Row* const row = holder == nullptr ? nullptr : holder->rows.find(resource);
+  if (row != nullptr && row->armed) extend_holder(*holder, *row);
 }
 
 void Claims::set_row(ResourceNumber resource) {

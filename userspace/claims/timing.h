@@ -51,8 +51,10 @@ static_assert(kMillisecond_ns % 1000 == 0, "products of thousandths stay whole")
 inline constexpr std::uint64_t kSleep_ns = 100 * kMillisecond_ns;
 // Each candidate lets those before it go first for so long.
 inline constexpr std::uint64_t kTurn_ns = 500 * kMillisecond_ns;
-// What changed is told at once, but not more often than this.
+// What changed is told at once, but over time not more often than this. A hand-over takes a few beats in a
+// row.
 inline constexpr std::uint64_t kHurry_ns = 50 * kMillisecond_ns;
+inline constexpr std::uint64_t kHurriesInARow = 4;
 // Who released a resource by hand leaves it to others for so long, if none of them claims it.
 inline constexpr std::uint64_t kYield_ns = 60 * kSecond_ns;
 
