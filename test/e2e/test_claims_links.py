@@ -64,6 +64,9 @@ def test_a_holder_that_hears_and_is_not_heard_is_followed_and_gives_in_when_it_i
         assert raised == epoch + 1
         lab.witness.wait_for(heir)
         lab.witness.wait_for(1)  # both serve: this is what a partition may do
+        stale = third.drops()["stale_epoch"]
+        assert not lab.serves(1, to=3)  # but not where the heir is known
+        assert third.drops()["stale_epoch"] > stale
         healed = lab.witness.now()
     # gw1 beats and was taken for dead: that is said, once by each.
     until("the takeover is known", lambda: len(first.ask("conflicts")["conflicts"]) > known, 60)
@@ -74,3 +77,23 @@ def test_a_holder_that_hears_and_is_not_heard_is_followed_and_gives_in_when_it_i
     ends = [number for number, by in lab.witness.rows(healed) if by == 1]
     print(f"gw1 served for {len(ends) / lab.witness.rate:.1f} s after the heal, links included")
     assert lab.witness.turns(since)[0] == 1 and lab.witness.turns(since)[-1] == heir
+
+
+def test_packets_under_an_epoch_to_come_wait_for_the_news_of_it(lab):
+    first, second, third = lab.gateways
+    lab.adopt(lab.policy(candidates=("gw1", "gw2")))
+    try:
+        lab.give(1)
+        epoch, since = lab.epoch(), lab.witness.now()
+        with deaf(third, first, second):  # whom nobody asks, as it is no candidate
+            first.cli("release", RESOURCE)
+            lab.wait_for("gw2", on=(1, 2))
+            future = third.drops()["future_epoch"]
+            assert not lab.serves(2, to=3)
+            assert third.drops()["future_epoch"] > future
+            assert int(lab.claim(third)["fence"]) == epoch
+        until("gw3 lets the heir's packets pass", lambda: lab.serves(2, to=3), 40)
+        assert lab.one_serves() == (2, epoch + 1)
+        lab.only_turns(since, 1, 2)
+    finally:
+        lab.adopt(lab.policy())

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from lab import until
 from lab.claimants import RESOURCE
 from lab.contest import Contest, at_once
 
@@ -29,6 +30,10 @@ def test_of_simultaneous_claims_one_is_left(lab):
         lab.gateways[0].cli("release", RESOURCE)
         lab.level()
         epoch, since = lab.epoch(), lab.witness.now()
+        for gateway in lab.gateways:  # whose hosts speak on
+            unheld = gateway.drops()["unheld"]
+            until("what nobody holds is dropped", lambda g=gateway, u=unheld: g.drops()["unheld"] > u + 10)
+        assert lab.witness.turns(since) == []
         at_once(*[lambda g=gateway: g.cli("claim", RESOURCE, check=False) for gateway in lab.gateways])
         holder, raised = lab.one_serves()
         assert raised > epoch

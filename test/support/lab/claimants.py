@@ -3,21 +3,23 @@
 
 from .gateway_trio import STRANGER, GatewayTrio
 from .mesh_lab import SEGMENT, UDP_PORT
+from .turns import RESOURCE, Turns
 from .wait import until
-from .witness import INSIDE, MAC, PREFIX, Witness
+from .witness import MAC, PREFIX, Witness
 
 VIP = "10.90.0.1"
-RESOURCE = "vip"
 TTL_MS = 8000  # the least: a holder stops after 5.1 s without a beat, others take over after 10.9 s
 TENURE_S = 5.1
 SILENCE_S = 10.9
 
 
-class Claimants(GatewayTrio):
-    """With `more` resources beside the first: vip2 is 10.90.0.2, and so on. With `watched`, the hosts of all sites
-    speak from the first address all the time, and a stock peer sees which gateway let them."""
+class Claimants(Turns, GatewayTrio):
+    """With `more` resources beside the first: vip2 is 10.90.0.2, and so on. With `watched` a stock peer sees which
+    gateway lets hosts speak from the first address, once they do, at `rate` numbers a second."""
 
-    def __init__(self, more=0, watched=False):
+    def __init__(self, more=0, watched=False, ttl_ms=TTL_MS, rate=100):
+        self.ttl_ms = ttl_ms
+        self._rate = rate
         self.addresses = {RESOURCE: VIP, **{f"{RESOURCE}{n}": f"10.90.0.{n}" for n in range(2, more + 2)}}
         self._watched = watched
         self.witness = None
@@ -35,8 +37,8 @@ class Claimants(GatewayTrio):
         try:
             if self._watched:
                 self.witness = Witness(self.stranger, STRANGER,
-                                       {gateway.underlay: number for number, gateway in enumerate(self.gateways, 1)})
-                self.witness.hears([site.namespace for site in self.sites], VIP)
+                                       {gateway.underlay: number for number, gateway in enumerate(self.gateways, 1)},
+                                       self._rate)
         except BaseException:
             self.close()
             raise
@@ -44,7 +46,7 @@ class Claimants(GatewayTrio):
 
     def policy(self, gateways=(1, 2, 3), candidates=("gw1", "gw2", "gw3"), floor=0):
         def add(tree):
-            tree["resources"] = [{"id": name, "number": number, "candidates": list(candidates), "ttl_ms": TTL_MS,
+            tree["resources"] = [{"id": name, "number": number, "candidates": list(candidates), "ttl_ms": self.ttl_ms,
                                   "floor": floor if name == RESOURCE else 0}
                                  for number, name in enumerate(self.addresses, 1)]
             tree["prefixes"] += [{"segment": SEGMENT, "prefix": f"{address}/32", "owner": {"resource": name}, "class": "vip"}
@@ -56,44 +58,6 @@ class Claimants(GatewayTrio):
             for one, other in (("sites", "vip"), ("vip", "sites"), ("vip", "witness")):
                 tree["rules"].append({"from": one, "to": other, "protocol": "udp", "ports": [UDP_PORT]})
         return super().policy(gateways).changed(add)
-
-    # ---- who holds
-
-    def claim(self, gateway, resource=RESOURCE):
-        """What this gateway says of the resource."""
-        (row,) = [row for row in gateway.ask("claims")["resources"] if row["resource"] == resource]
-        return row
-
-    def holders(self, on=(1, 2, 3), resource=RESOURCE):
-        """{(holder, epoch, standing)} over what these gateways say."""
-        rows = [self.claim(self.gateways[number - 1], resource) for number in on]
-        return {(row["holder"], row["epoch"], row["standing"]) for row in rows}
-
-    def _agreed(self, on=(1, 2, 3), resource=RESOURCE):
-        """(holder, epoch) when all these say that it holds."""
-        seen = self.holders(on, resource)
-        (holder, epoch, standing) = next(iter(seen))
-        return len(seen) == 1 and standing == "held" and (holder, int(epoch))
-
-    def wait_for(self, holder, on=(1, 2, 3), timeout=15):
-        """Until all these say that it holds; returns the epoch."""
-        def agreed():
-            found = self._agreed(on)
-            return found and found[0] == holder and found[1]
-        return until(f"{holder} holds, as {on} say", agreed, timeout, every=0.1)
-
-    def wait_for_another(self, than, on, timeout=40):
-        """Until all these say that somebody else than `than` holds: (its number, the epoch)."""
-        def agreed():
-            found = self._agreed(on)
-            return found and found[0] != than and found
-        holder, epoch = until(f"another one than {than} holds, as {on} say", agreed, timeout, every=0.1)
-        return int(holder[2:]), epoch
-
-    def wait_for_any(self, on=(1, 2, 3), timeout=40, resource=RESOURCE):
-        """Until all these agree on a holder: (its number, the epoch)."""
-        holder, epoch = until(f"all agree on who holds {resource}", lambda: self._agreed(on, resource), timeout, every=0.1)
-        return int(holder[2:]), epoch
 
     def give(self, number):
         """Has this gateway hold, whoever does; returns the epoch."""
@@ -119,11 +83,3 @@ class Claimants(GatewayTrio):
         """Whether the host behind this gateway is let speak from the address, to gateway `to`, and is answered."""
         to = to or (1 if number != 1 else 2)
         return self.sites[number - 1].ping(f"10.{to}.0.1", 1, wait=0.3, source=self.addresses[resource]) == 1
-
-    # ---- what they know
-
-    def digests(self):
-        return {gateway.status()["events"]["digest"] for gateway in self.gateways}
-
-    def level(self, timeout=30):
-        until("all hold the same events", lambda: len(self.digests()) == 1, timeout, every=0.1)

@@ -8,7 +8,7 @@ import os
 import signal
 
 from .announcements import said_once
-from .claimants import RESOURCE, Claimants
+from .claimants import RESOURCE, VIP, Claimants
 from .gateway_trio import LINK_PORT
 from .wall_clock import WallClock
 
@@ -53,6 +53,11 @@ class Contest(Claimants):
         super()._build()
         self.clocks = [WallClock(gateway) for gateway in self.gateways]
         self.floor = 0
+
+    def __enter__(self):
+        super().__enter__()
+        self.witness.hears([site.namespace for site in self.sites], VIP)
+        return self
 
     def begin(self):
         """All three are up and gw1 holds."""

@@ -14,10 +14,11 @@ from .wait import until
 MAC = "02:00:00:00:02:42"
 PREFIX, INSIDE = "10.66.0.0/24", "10.66.0.10"
 VXLAN_PORT, PORT = 4789, 7000
+VXLAN_HEADERS = 8 + 14 + 20 + 8  # VXLAN, and inside of it Ethernet, IPv4 without options, UDP
 
 
-class _Log(Worker):
-    """Keeps all that its reports say was seen."""
+class NumberLog(Worker):
+    """`seen` is all that came: [number, sender's address], in the order in which it came."""
 
     def __init__(self, *args, **options):
         self.seen = []
@@ -35,7 +36,7 @@ class Witness:
         """`gateways`: underlay address -> name of a gateway in what is said here. `rate` a second, of each site."""
         self.rate = rate
         self._gateways = gateways
-        self._log = _Log(namespace, "vxlan_receive", address=address, port=VXLAN_PORT)
+        self._log = NumberLog(namespace, "note_receive", address=address, port=VXLAN_PORT, skip=VXLAN_HEADERS)
         self._log.wait_for("listening", bool)
         self._senders = []
 
