@@ -211,13 +211,19 @@ $(BUILD)/journal-simulation $(BUILD)/journal-simulation-8m:
 	@echo "  LINK   $@"
 	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@
 
+# A wrong wall clock for one process of a lab.
+$(BUILD)/stepped-clock.so: test/support/stepped_clock.cpp | $(DEPS)
+	@mkdir -p $(@D)
+	@echo "  LINK   $@"
+	@$(CXX) -std=c++20 -O2 $(WARNINGS) -shared -fPIC $< -o $@
+
 # All that tries to let a stale owner win.
 .PHONY: claim_fencing_tests
 claim_fencing_tests: tests-built
 	@$(BUILD)/test-unit -tc='*claim*,*multi_stream_convergence*,*beat*'
 	@$(BUILD)/test-stories
 	@$(BUILD)/mesh-simulation --seeds 10000 --jobs $(shell nproc)
-	@$(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e/test_claims.py
+	@$(PYTHON) -B -m pytest -q -p no:cacheprovider test/e2e/test_claims*.py
 
 # All that tries to make the journal lose something.
 .PHONY: journal_durability_tests
@@ -228,7 +234,7 @@ journal_durability_tests: tests-built
 TEST_TIERS := unit stories fuzz tsan bpf e2e crash
 .PHONY: test $(TEST_TIERS:%=test-%) tests-built
 tests-built: all $(REPLAYS) $(BUILD)/test-unit $(BUILD)/test-tsan $(BUILD)/test-bpf $(BUILD)/journal-driver $(BUILD)/journal-simulation \
-  $(BUILD)/journal-simulation-8m $(BUILD)/mesh-simulation $(BUILD)/test-stories
+  $(BUILD)/journal-simulation-8m $(BUILD)/mesh-simulation $(BUILD)/test-stories $(BUILD)/stepped-clock.so
 test: tests-built
 	@test/run $(TEST_TIERS)
 $(TEST_TIERS:%=test-%): test-%: tests-built

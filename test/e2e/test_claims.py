@@ -27,37 +27,8 @@ def lab(trio):
     for gateway in trio.gateways:
         if not gateway.running:
             gateway.start()
-    give(trio, 1)
+    trio.give(1)
     return trio
-
-
-def give(trio, number):
-    """Has this gateway hold, whoever does."""
-    wanted = f"gw{number}"
-
-    def settled():
-        seen = trio.holders()
-        return len(seen) == 1 and next(iter(seen))[2] == "held" and next(iter(seen))[0]
-    for _ in range(4):
-        holder = until("all agree on a holder", settled, 80, every=0.1)
-        if holder == wanted:
-            break
-        trio.gateways[int(holder[2:]) - 1].cli("release", RESOURCE)
-        asked = trio.gateways[number - 1]
-        # Refused until it has heard of the release, and when the third one was faster.
-        until("it may claim, or another one has", lambda: asked.cli("claim", RESOURCE, check=False).returncode == 0
-              or trio.holders() == {(f"gw{5 - int(holder[2:])}", trio.claim(asked)["epoch"], "held")}, 20)
-    # Who released it by hand would leave it to others for a minute; a restart forgets that.
-    for gateway in trio.gateways:
-        if trio.claim(gateway)["yields"]:
-            gateway.stop()
-            gateway.start()
-    until("it is let speak", lambda: trio.serves(number))
-    return trio.wait_for(wanted)
-
-
-def digests(trio):
-    return {gateway.status()["events"]["digest"] for gateway in trio.gateways}
 
 
 def test_the_first_candidate_that_lives_holds_and_the_others_know(trio):
@@ -67,7 +38,7 @@ def test_the_first_candidate_that_lives_holds_and_the_others_know(trio):
     before = trio.gateways[1].drops()["not_holder"]
     assert not trio.serves(2)
     assert trio.gateways[1].drops()["not_holder"] > before
-    until("all hold the same events", lambda: len(digests(trio)) == 1)
+    until("all hold the same events", lambda: len(trio.digests()) == 1)
     page = trio.gateways[1].cli("claims").stdout
     assert re.search(r"^vip +gw1 +1 +held +\d+\.\d s", page, re.M), page
     assert re.search(r"^gw3 +\d+ +\d+ +\d+\.\d s +done$", page, re.M), page
@@ -201,7 +172,7 @@ def test_what_a_partition_let_two_own_is_announced_once_by_each_when_it_heals(la
         until("it is said", lambda g=gateway: "conflict over resource vip" in g.log())
         said = [line for line in gateway.log().splitlines() if "conflict over resource vip" in line]
         assert len([line for line in said if "collision" in line and "gw2" in line and "gw3" in line]) == 1, said
-    until("all hold the same events", lambda: len(digests(lab)) == 1, 20)
+    until("all hold the same events", lambda: len(lab.digests()) == 1, 20)
     listed = lab.gateways[0].cli("--json", "events", "--kind", "ConflictAnnounced").stdout.splitlines()
     events = [event for event in map(json.loads, listed) if event["schema"] == "postern/event/v1"]
     assert len([event for event in events if event["body"]["kind"] == "collision"]) == 3

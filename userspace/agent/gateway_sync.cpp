@@ -4,6 +4,7 @@
 #include <spdlog/logger.h>
 
 #include <asio/post.hpp>
+#include <utility>
 
 #include "mesh/errors.h"
 
@@ -20,12 +21,16 @@ GatewaySync::GatewaySync(asio::io_context& io, ledger::Replica& replica, const w
       replica_(replica),
       clock_(clock),
       log_(log),
+      own_(own),
       pool_([this](std::function<void()> task) { asio::post(io_, std::move(task)); }),
       sync_(replica, own, *this, pool_),
       each_tick_(io, kTick, [this] { tick(); }) {
   replica_.take_from_others([this](const wire::PublicKey& author) { return authors_.count(author) != 0; },
                             [&io](std::function<void()> task) { asio::post(io, std::move(task)); });
-  replica_.on_durable([this](const ledger::VerifiedEvent& event, Lseq) { sync_.durable(event); });
+  replica_.on_durable([this](const ledger::VerifiedEvent& event, Lseq) {
+    sync_.durable(event);
+    if (event.event.key == own_) wake();
+  });
   sync_.tick(clock_.monotonic_ns());
 }
 
@@ -59,6 +64,14 @@ void GatewaySync::resume(std::string_view gateway) {
 void GatewaySync::tick() {
   sync_.tick(clock_.monotonic_ns());
   log_changes();
+}
+
+void GatewaySync::wake() {
+  if (std::exchange(awake_, true)) return;
+  asio::post(io_, [this] {
+    awake_ = false;
+    sync_.flush();
+  });
 }
 
 void GatewaySync::log_changes() {

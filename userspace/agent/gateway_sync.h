@@ -46,6 +46,8 @@ class GatewaySync final : private sync::Carrier {
   void hold(std::string_view gateway) override;
   void resume(std::string_view gateway) override;
   void tick();
+  // Own events go out at once: a claim's takeover waits for each of them.
+  void wake();
   void log_changes();
 
   asio::io_context& io_;
@@ -53,11 +55,13 @@ class GatewaySync final : private sync::Carrier {
   const Clock& clock_;
   spdlog::logger& log_;
   mesh::Links* links_ = nullptr;
+  wire::PublicKey own_;
   std::set<wire::PublicKey> authors_;
   sync::VerifyPool pool_;
   sync::Sync sync_;
   std::map<std::string, std::uint64_t> penalties_said_;
   std::string own_lost_said_;
+  bool awake_ = false;  // a flush is posted
   RepeatingTimer each_tick_;
 };
 

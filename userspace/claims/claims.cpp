@@ -139,13 +139,14 @@ void Claims::renew(std::uint64_t created_boot_ns) {
 
 void Claims::beat_if_due() {
   if (silent_) return;
-  const std::uint64_t wait_ns = hurry_ ? kHurry_ns : kBeat_ns;
-  if (now_ns_ >= last_beat_boot_ns_ + wait_ns || last_beat_boot_ns_ == 0) beat();
+  const bool may_hurry = hurried_until_boot_ns_ < now_ns_ + kHurriesInARow * kHurry_ns;
+  if (now_ns_ >= last_beat_boot_ns_ + kBeat_ns || last_beat_boot_ns_ == 0 || (hurry_ && may_hurry)) beat();
 }
 
 void Claims::beat() {
   ++beats_;
   last_beat_boot_ns_ = now_ns_;
+  if (hurry_) hurried_until_boot_ns_ = std::max(hurried_until_boot_ns_, now_ns_) + kHurry_ns;
   hurry_ = false;
   // An ack is a promise to wait for its claimant from now on.
   for (const Row& row : rows_.since(beats_ - 1)) {
@@ -210,6 +211,12 @@ void Claims::hear(std::string_view gateway, const BeatMessage& message) {
   if (!message.rows.empty()) ++changes_;
   extend_holders(*known);
   courier_.relay(known->beat, known->rows, gateway);
+  // The last one to agree may be this one.
+  const bool waits =
+      std::any_of(tenures_.begin(), tenures_.end(), [](const auto& own) { return !own.second.armed; });
+  if (!waits || message.rows.empty() || silent_ || ground_.is_poisoned()) return;
+  settle();
+  try_arms();
 }
 
 // Others have heard more beats of this gateway than it remembers: its disk went back. It goes on above them,
@@ -225,18 +232,20 @@ void Claims::outrun(std::uint64_t boots, std::uint64_t beats) {
 // A holder that was heard serves on. After a cold start not before the others have said what they know: it
 // may be one that has lost.
 void Claims::extend_holders(const Node& node) {
-  for (const auto& [resource, row] : node.rows.rows()) {
-    if (!row.armed || pending_.count(resource) != 0) continue;
-    const ledger::Claim* const claim = fold().live(resource);
-    if (claim == nullptr || claim->token != row.top || claim->author != node.beat.node) continue;
-    const Result<Lease> lease = ground_.lease(resource);
-    if (!lease) continue;
-    const bool serving = lease->fence == claim->token.epoch && lease->deadline_boot_ns > now_ns_;
-    if (!serving && !missing_rounds(resource).empty()) continue;
-    // One that does not take it is not served, which only denies.
-    [[maybe_unused]] const Result<> extended =
-        ground_.extend(resource, claim->token.epoch, now_ns_ + silence_ns(claim->ttl_ms));
-  }
+  for (const auto& [resource, row] : node.rows.rows())
+    if (row.armed && pending_.count(resource) == 0) extend_holder(node, row);
+}
+
+void Claims::extend_holder(const Node& node, const Row& row) {
+  const ledger::Claim* const claim = fold().live(row.resource);
+  if (claim == nullptr || claim->token != row.top || claim->author != node.beat.node) return;
+  const Result<Lease> lease = ground_.lease(row.resource);
+  if (!lease) return;
+  const bool serving = lease->fence == claim->token.epoch && lease->deadline_boot_ns > now_ns_;
+  if (!serving && !missing_rounds(row.resource).empty()) return;
+  // One that does not take it is not served, which only denies.
+  [[maybe_unused]] const Result<> extended =
+      ground_.extend(row.resource, claim->token.epoch, node.heard_boot_ns + silence_ns(claim->ttl_ms));
 }
 
 // ---- rounds

@@ -95,6 +95,7 @@ class Claims final : public mesh::LinkHandler {
   struct Overtaken {
     ResourceNumber resource;
     std::uint64_t since_boot_ns = 0;
+    std::uint64_t back_boot_ns = 0;  // when its node was heard again; 0: not yet
   };
 
   // ---- time and beats (claims.cpp)
@@ -110,11 +111,13 @@ class Claims final : public mesh::LinkHandler {
   bool asks() const;
   bool told_all(const Node& node) const;
   void extend_holders(const Node& node);
+  void extend_holder(const Node& node, const Row& row);
   // ---- what the fold says, on disk and in the kernel (claims_enforcement.cpp)
   void settle();
   bool enforce();
   void enforce(ResourceNumber resource);
   void resume(const ledger::Claim& claim);
+  void greet_holder(ResourceNumber resource);
   void set_row(ResourceNumber resource);
   void changed_row();
   void write_what_follows();
@@ -164,7 +167,8 @@ class Claims final : public mesh::LinkHandler {
   std::uint64_t boots_ = 0;
   std::uint64_t beats_ = 0;
   std::uint64_t last_beat_boot_ns_ = 0;
-  bool hurry_ = false;  // a row changed: others wait for it
+  bool hurry_ = false;                       // a row changed: others wait for it
+  std::uint64_t hurried_until_boot_ns_ = 0;  // each beat in a hurry moves it on by kHurry_ns
 
   std::uint64_t now_ns_ = 0;          // CLOCK_BOOTTIME of this call
   std::uint64_t slept_ns_ = 0;        // since the boot

@@ -35,8 +35,10 @@ bool Claims::enforce() {
     if (!ground_.hold(holders_)) return false;
     hold_due_ = false;
   }
-  for (const ResourceNumber resource : pending_)
+  for (const ResourceNumber resource : pending_) {
     set_row(resource);
+    greet_holder(resource);
+  }
   owed_.merge(pending_);
   pending_.clear();
   return true;
@@ -89,6 +91,14 @@ void Claims::spend(ResourceNumber resource) {
   if (tenures_.erase(resource) == 0) return;
   set_row(resource);
   owed_.insert(resource);
+}
+
+// Its beat may have come before the news that it claimed, and it would be let pass with the next one only.
+void Claims::greet_holder(ResourceNumber resource) {
+  const Claim* const live = fold().live(resource);
+  const Node* const holder = live == nullptr ? nullptr : nodes_.find(live->author);
+  const Row* const row = holder == nullptr ? nullptr : holder->rows.find(resource);
+  if (row != nullptr && row->armed) extend_holder(*holder, *row);
 }
 
 void Claims::set_row(ResourceNumber resource) {
@@ -153,24 +163,34 @@ void Claims::add_fence(ResourceNumber resource, std::vector<ledger::Draft>& draf
 }
 
 void Claims::add_conflicts(ResourceNumber resource, std::vector<ledger::Draft>& drafts) {
+  std::map<ledger::Token, Overtaken> waiting;
   for (const ledger::Conflict& conflict : fold().conflicts(resource)) {
-    if (fold().is_announced(resource, conflict.claim.token, own_)) continue;
-    if (conflict.kind == ledger::ConflictKind::takeover && !came_back(conflict)) continue;
-    overtaken_.erase(conflict.claim.token);
-    drafts.push_back(ledger::draft_of(
-        ledger::ConflictAnnounced{resource, conflict.kind, conflict.claim.token, conflict.rival.token}));
+    const ledger::Token& lost = conflict.claim.token;
+    if (fold().is_announced(resource, lost, own_)) continue;
+    if (conflict.kind == ledger::ConflictKind::takeover && !came_back(conflict)) {
+      if (const auto known = overtaken_.find(lost); known != overtaken_.end()) waiting.insert(*known);
+      continue;
+    }
+    drafts.push_back(
+        ledger::draft_of(ledger::ConflictAnnounced{resource, conflict.kind, lost, conflict.rival.token}));
     const auto tenure = tenures_.find(resource);
     if (tenure != tenures_.end() && tenure->second.armed) ground_.announce(resource);
   }
+  std::erase_if(overtaken_, [&](const auto& known) { return known.second.resource == resource; });
+  overtaken_.merge(waiting);
 }
 
-// Whether the node whose claim was taken for dead has been heard since this gateway knew of that.
+// Whether the node whose claim was taken for dead has been heard since this gateway knew of that, and has not
+// given the claim up while it did not know: its release may be behind its beats, by the time of a delivery.
+// So all that hear of it announce the same.
 bool Claims::came_back(const ledger::Conflict& conflict) {
   if (conflict.claim.author == own_) return true;
-  const auto [overtaken, fresh] =
-      overtaken_.try_emplace(conflict.claim.token, Overtaken{conflict.claim.resource, now_ns_});
+  Overtaken& overtaken =
+      overtaken_.try_emplace(conflict.claim.token, Overtaken{conflict.claim.resource, now_ns_}).first->second;
   const Node* const node = nodes_.find(conflict.claim.author);
-  return node != nullptr && node->heard_boot_ns > overtaken->second.since_boot_ns;
+  if (overtaken.back_boot_ns == 0 && node != nullptr && node->heard_boot_ns > overtaken.since_boot_ns)
+    overtaken.back_boot_ns = node->heard_boot_ns;
+  return overtaken.back_boot_ns != 0 && now_ns_ >= overtaken.back_boot_ns + kDelivery_ns;
 }
 
 // An own claim that is spent: it ends, so that others need not wait for this gateway to fall silent.

@@ -52,8 +52,10 @@ static_assert(kMillisecond_ns % 1000 == 0, "products of thousandths stay whole")
 inline constexpr std::uint64_t kSleep_ns = 100 * kMillisecond_ns;
 // Each candidate lets those before it go first for so long: until what they claimed would have been heard.
 inline constexpr std::uint64_t kTurn_ns = kDelivery_ns;
-// What changed is told at once, but not more often than this.
+// What changed is told at once, but over time not more often than this. A hand-over takes a few beats in a
+// row.
 inline constexpr std::uint64_t kHurry_ns = 50 * kMillisecond_ns;
+inline constexpr std::uint64_t kHurriesInARow = 4;
 // Events that share a flush, and for how long one tick goes on to write them.
 inline constexpr std::size_t kMostWritten = 32;
 inline constexpr std::uint64_t kLongestWriting_ns = 100 * kMillisecond_ns;

@@ -312,6 +312,12 @@ void Sync::durable(const ledger::VerifiedEvent& event) {
   if (event.event.kind == ledger::kStreamForked) all_changed_ = true;
 }
 
+void Sync::flush() {
+  tell_changes();
+  for (auto& [gateway, account] : accounts_)
+    if (account.listens()) round(gateway, *account.session);
+}
+
 void Sync::tell_changes() {
   std::set<Id128> told;
   if (all_changed_) {

@@ -44,6 +44,8 @@ class Sync final : public mesh::LinkHandler {
 
   // The replica's `on_durable`.
   void durable(const ledger::VerifiedEvent& event);
+  // Tells of it at once, as far as this tick's rounds go.
+  void flush();
   // Other authors are taken than before: what was refused is to be sent again.
   void authors_changed();
   // Several times a second: tells what became durable, goes on with everything that waits.

@@ -97,6 +97,19 @@ std::string Oracle::disagreement() const {
         return gateway->name() + "'s kernel does not let the holder of " + words(resource) + " serve";
     }
     if (serving != 1) return std::to_string(serving) + " gateways serve " + words(resource);
+    if (std::string missing = untold(resource); !missing.empty()) return missing;
+  }
+  return "";
+}
+
+std::string Oracle::untold(ResourceNumber resource) const {
+  const ledger::ClaimFold& fold = gateways_.front()->replica().fold().claims();
+  for (const ledger::Conflict& conflict : fold.conflicts(resource)) {
+    for (const auto& gateway : gateways_) {
+      if (fold.is_announced(resource, conflict.claim.token, gateway->node())) continue;
+      return gateway->name() + " has not announced the " + std::string(ledger::word_of(conflict.kind)) +
+             " of " + words(resource) + " at epoch " + std::to_string(conflict.claim.token.epoch.value);
+    }
   }
   return "";
 }

@@ -29,7 +29,8 @@ class Oracle {
   }
   std::uint64_t last_overlap_ns() const { return last_overlap_ns_; }
   std::uint64_t takeovers() const { return served_.size(); }
-  // After a quiet phase: one holder each, and all agree. What is missing, or "".
+  // After a quiet phase: one holder each, all agree, and each conflict was announced by all. What is missing,
+  // or "".
   std::string disagreement() const;
 
  private:
@@ -41,6 +42,7 @@ class Oracle {
   std::string look_at_service(ResourceNumber resource);
   std::string look_at_kernel(const Gateway& gateway);
   std::string look_at_verdicts(const Gateway& gateway) const;
+  std::string untold(ResourceNumber resource) const;
 
   const World& world_;
   const Gateways& gateways_;

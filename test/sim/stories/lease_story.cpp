@@ -180,33 +180,32 @@ TEST_CASE("who served apart from the others and has lost stops soon after they m
 }
 
 TEST_CASE("of two claims under one epoch the second one does not serve until its own holder was heard") {
-  ScriptedMesh mesh({.apart = true});
-  mesh.isolate('a');
-  mesh.isolate('b');
-  mesh.run(12'000);
-  mesh.claim('a');
-  mesh.claim('b');
-  REQUIRE(mesh.comes_to("a+b", 2'000));
-  const auto token = [&](char gateway) {
-    return mesh.at(gateway).replica().fold().claims().top(kDoor)->token;
-  };
-  REQUIRE(token('a').epoch == token('b').epoch);
-  const auto [loser, winner] = token('a') < token('b') ? std::pair('a', 'b') : std::pair('b', 'a');
-  mesh.mend();
-  mesh.isolate(winner);
-  mesh.run(3'000);
-  REQUIRE(mesh.kernel('c').holder->node == mesh.at(loser).node());
-  REQUIRE(mesh.kernel('c').deadline_boot_ns > mesh.at('c').boot_ns());
-  mesh.mend();
-  mesh.cut(winner, loser);
-  bool had_none = false;
-  for (int i = 0; i < 40; ++i) {
-    mesh.run(100);
-    const sim::KernelRow& row = mesh.kernel('c');
-    had_none = had_none || (row.holder->node == mesh.at(winner).node() && row.deadline_boot_ns == 0);
+  bool second_won = false;
+  for (int mesh_number = 0; mesh_number < 20 && !second_won; ++mesh_number) {
+    ScriptedMesh mesh({.rates_permille = {1000, 1000, 1000, 1000}, .apart = true});
+    // a and c are apart from b and d.
+    for (const auto& [one, other] : {std::pair('a', 'b'), {'a', 'd'}, {'c', 'b'}, {'c', 'd'}})
+      mesh.cut(one, other);
+    mesh.run(12'000);
+    mesh.claim('a');
+    REQUIRE(mesh.comes_to("a", 2'000));
+    mesh.stall('d', 'b');
+    mesh.claim('b');
+    mesh.run(500);
+    const auto token = [&](char gateway) {
+      return mesh.at(gateway).replica().fold().claims().top(kDoor)->token;
+    };
+    REQUIRE(token('a').epoch == token('b').epoch);
+    // Whose token is higher is chance.
+    second_won = token('a') < token('b');
+    if (!second_won) continue;
+    REQUIRE(mesh.kernel('c').deadline_boot_ns > mesh.at('c').boot_ns());
+    mesh.mend('b', 'c');
+    mesh.run(2'000);
+    REQUIRE(mesh.kernel('c').holder->node == mesh.at('b').node());
+    CHECK(mesh.kernel('c').deadline_boot_ns == 0);
   }
-  CHECK(had_none);
-  CHECK(mesh.serving() == std::string(1, winner));
+  CHECK(second_won);
 }
 
 TEST_CASE("a gateway that gets an old disk back is heard all the same, and forks nothing that counts") {

@@ -90,6 +90,10 @@ void ScriptedMesh::mend() {
   cut_.clear();
 }
 
+void ScriptedMesh::mend(char one, char other) {
+  cut_.erase(std::minmax(std::string(1, one), std::string(1, other)));
+}
+
 void ScriptedMesh::follow_roster() {
   for (const auto& gateway : gateways_)
     gateway->follow(roster_, names_);

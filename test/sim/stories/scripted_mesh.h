@@ -41,10 +41,11 @@ class ScriptedMesh {
   void release(char gateway);
   void automatic(char gateway) { at(gateway).set_automatic(); }
 
-  // Cut until mend(); what is on its way is lost.
+  // Cut until mended; what is on its way is lost.
   void cut(char one, char other);
   void isolate(char gateway);
   void mend();
+  void mend(char one, char other);
   // What one sends does not come to the other any more, and the link stays.
   void stall(char from, char to) { network_.stall({from}, {to}); }
   void go_on() { network_.go_on(); }

@@ -1,59 +1,85 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Three gateways that take turns to own an address, which a host behind each of them has."""
+"""Three gateways that take turns to own an address, or several, which a host behind each of them has."""
 
-from .gateway_trio import GatewayTrio
+from .gateway_trio import STRANGER, GatewayTrio
 from .mesh_lab import SEGMENT, UDP_PORT
+from .turns import RESOURCE, Turns
 from .wait import until
+from .witness import MAC, PREFIX, Witness
 
 VIP = "10.90.0.1"
-RESOURCE = "vip"
 TTL_MS = 8000  # the least: a holder stops after 5.1 s without a beat, others take over after 10.9 s
+TENURE_S = 5.1
 SILENCE_S = 10.9
 
 
-class Claimants(GatewayTrio):
+class Claimants(Turns, GatewayTrio):
+    """With `more` resources beside the first: vip2 is 10.90.0.2, and so on. With `watched` a stock peer sees which
+    gateway lets hosts speak from the first address, once they do, at `rate` numbers a second."""
+
+    def __init__(self, more=0, watched=False, ttl_ms=TTL_MS, rate=100):
+        self.ttl_ms = ttl_ms
+        self._rate = rate
+        self.addresses = {RESOURCE: VIP, **{f"{RESOURCE}{n}": f"10.90.0.{n}" for n in range(2, more + 2)}}
+        self._watched = watched
+        self.witness = None
+        super().__init__()
+
     def _build(self):
         super()._build()
         for gateway, site in zip(self.gateways, self.sites):
-            site.namespace.address("lo", f"{VIP}/32")
-            gateway.namespace.ip("route", "add", f"{VIP}/32", "via", site.address4)
+            for address in self.addresses.values():
+                site.namespace.address("lo", f"{address}/32")
+                gateway.namespace.ip("route", "add", f"{address}/32", "via", site.address4)
 
-    def policy(self, gateways=(1, 2, 3), candidates=("gw1", "gw2", "gw3")):
+    def __enter__(self):
+        super().__enter__()
+        try:
+            if self._watched:
+                self.witness = Witness(self.stranger, STRANGER,
+                                       {gateway.underlay: number for number, gateway in enumerate(self.gateways, 1)},
+                                       self._rate)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def policy(self, gateways=(1, 2, 3), candidates=("gw1", "gw2", "gw3"), floor=0):
         def add(tree):
-            tree["resources"] = [{"id": RESOURCE, "number": 1, "candidates": list(candidates), "ttl_ms": TTL_MS, "floor": 0}]
-            tree["prefixes"].append({"segment": SEGMENT, "prefix": f"{VIP}/32", "owner": {"resource": RESOURCE},
-                                     "class": "vip"})
+            tree["resources"] = [{"id": name, "number": number, "candidates": list(candidates), "ttl_ms": self.ttl_ms,
+                                  "floor": floor if name == RESOURCE else 0}
+                                 for number, name in enumerate(self.addresses, 1)]
+            tree["prefixes"] += [{"segment": SEGMENT, "prefix": f"{address}/32", "owner": {"resource": name}, "class": "vip"}
+                                 for name, address in self.addresses.items()]
+            tree["peers"] = [{"id": "witness", "addresses": [STRANGER], "segments": [SEGMENT], "mac": MAC}]
+            tree["prefixes"].append({"segment": SEGMENT, "prefix": PREFIX, "owner": {"peer": "witness"}, "class": "witness"})
             for one, other in (("sites", "vip"), ("vip", "sites")):
                 tree["rules"].append({"from": one, "to": other, "protocol": "icmp", "types": [8]})
-            tree["rules"].append({"from": "sites", "to": "vip", "protocol": "udp", "ports": [UDP_PORT]})
+            for one, other in (("sites", "vip"), ("vip", "sites"), ("vip", "witness")):
+                tree["rules"].append({"from": one, "to": other, "protocol": "udp", "ports": [UDP_PORT]})
         return super().policy(gateways).changed(add)
 
-    def claim(self, gateway):
-        """What this gateway says of the resource."""
-        (row,) = gateway.ask("claims")["resources"]
-        return row
+    def give(self, number):
+        """Has this gateway hold, whoever does; returns the epoch."""
+        wanted = f"gw{number}"
+        for _ in range(4):
+            holder, _ = self.wait_for_any(timeout=80)
+            if holder == number:
+                break
+            self.gateways[holder - 1].cli("release", RESOURCE)
+            asked = self.gateways[number - 1]
+            # Refused until it has heard of the release, and when the third one was faster.
+            until("it may claim, or another one has", lambda: asked.cli("claim", RESOURCE, check=False).returncode == 0
+                  or self.holders() == {(f"gw{6 - number - holder}", self.claim(asked)["epoch"], "held")}, 20)
+        # Who released it by hand would leave it to others for a minute; a restart forgets that.
+        for gateway in self.gateways:
+            if self.claim(gateway)["yields"]:
+                gateway.stop()
+                gateway.start()
+        until("it is let speak", lambda: self.serves(number))
+        return self.wait_for(wanted)
 
-    def holders(self, on=(1, 2, 3)):
-        """{(holder, epoch, standing)} over what these gateways say."""
-        rows = [self.claim(self.gateways[number - 1]) for number in on]
-        return {(row["holder"], row["epoch"], row["standing"]) for row in rows}
-
-    def wait_for(self, holder, on=(1, 2, 3), timeout=15):
-        """Until all these say that it holds; returns the epoch."""
-        def agreed():
-            seen = self.holders(on)
-            return len(seen) == 1 and next(iter(seen))[::2] == (holder, "held") and next(iter(seen))[1]
-        return int(until(f"{holder} holds, as {on} say", lambda: agreed(), timeout, every=0.1))
-
-    def wait_for_another(self, than, on, timeout=40):
-        """Until all these say that somebody else than `than` holds: (its number, the epoch)."""
-        def agreed():
-            seen = self.holders(on)
-            return len(seen) == 1 and next(iter(seen))[2] == "held" and next(iter(seen))[0] != than and next(iter(seen))
-        holder, epoch, _ = until(f"another one than {than} holds, as {on} say", agreed, timeout, every=0.1)
-        return int(holder[2:]), int(epoch)
-
-    def serves(self, number, to=None):
+    def serves(self, number, to=None, resource=RESOURCE):
         """Whether the host behind this gateway is let speak from the address, to gateway `to`, and is answered."""
         to = to or (1 if number != 1 else 2)
-        return self.sites[number - 1].ping(f"10.{to}.0.1", 1, wait=0.3, source=VIP) == 1
+        return self.sites[number - 1].ping(f"10.{to}.0.1", 1, wait=0.3, source=self.addresses[resource]) == 1

@@ -48,6 +48,7 @@ class Gateway:
                                              segment=segment), encoding="utf-8")
         self.namespace = Namespace(lab_id, gateway_id)
         underlay.join(self.namespace, "mesh0", self.underlay)
+        self.environment = {}  # of the daemon, beside the own one
         self._daemon = None
 
     def edit_config(self, old, new):
@@ -68,6 +69,7 @@ class Gateway:
         with log:
             self._daemon = self.namespace.popen(self.posternd, "--config", self.config, *options,
                                                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                env={**os.environ, **self.environment},
                                                 start_new_session=True)
 
         def answers():

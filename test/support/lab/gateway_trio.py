@@ -34,12 +34,15 @@ class GatewayTrio:
         self.underlay = Underlay(self.id)
         self.gateways = [Gateway(self.id, f"gw{number}", number, MESH, SEGMENT, self.underlay, self.directory)
                          for number in (1, 2, 3)]
-        self.sites = [SiteHost(self.id, f"host{number}", gateway.namespace, "site0", f"10.{number}.0", f"fd00:{number}")
-                      for number, gateway in enumerate(self.gateways, 1)]
+        self._build_sites()
         self.stranger = Namespace(self.id, "stranger")
         self.underlay.join(self.stranger, "mesh0", STRANGER)
         self.authority = Authority(Gateway.postern, self.directory / "disk" / "authority", MESH)
         self.keys = [gateway.init(self.authority.root) for gateway in self.gateways]
+
+    def _build_sites(self):
+        self.sites = [SiteHost(self.id, f"host{number}", gateway.namespace, "site0", f"10.{number}.0", f"fd00:{number}")
+                      for number, gateway in enumerate(self.gateways, 1)]
 
     def policy(self, gateways=(1, 2, 3)):
         """Of the gateways with these numbers; all have link addresses."""

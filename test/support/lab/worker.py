@@ -71,6 +71,54 @@ def udp_send(options):
     report(final=True, sent=sent, refused=refused)
 
 
+def clock_send(options):
+    """Datagrams whose numbers are ticks of the clock: what several send at one time has one number. Each number is
+    sent, if late."""
+    sock = socket.socket(family(options.address), socket.SOCK_DGRAM)
+    sock.bind((options.source, 0))
+    number, sent, refused, told = int(time.monotonic() * options.rate), 0, 0, 0.0
+    payload = b"\0" * (options.size - HEADER.size)
+    while True:
+        stop, _ = stop_asked(wait=max(0.0, (number + 1) / options.rate - time.monotonic()))
+        if stop:
+            break
+        while number < int(time.monotonic() * options.rate):
+            number += 1
+            try:
+                sock.sendto(HEADER.pack(number) + payload, (options.address, options.port))
+                sent += 1
+            except OSError:
+                refused += 1
+        if time.monotonic() - told > REPORT_EVERY_S:
+            told = time.monotonic()
+            report(sent=sent)
+    report(final=True, sent=sent, refused=refused)
+
+
+def note_receive(options):
+    """Who sent which number, of what clock_send() sends, in the order in which it came. The number stands behind
+    `skip` bytes."""
+    sock = socket.socket(family(options.address), socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
+    sock.bind((options.address, options.port))
+    sock.setblocking(False)
+    report(ready=True)
+    stop = False
+    while not stop:
+        stop, _ = stop_asked([sock], REPORT_EVERY_S)
+        seen = []
+        try:
+            while True:
+                packet, (source, _) = sock.recvfrom(2048)
+                if len(packet) >= options.skip + HEADER.size:
+                    seen.append((*HEADER.unpack_from(packet, options.skip), source))
+        except BlockingIOError:
+            pass
+        if seen:
+            report(seen=seen)
+    report(final=True)
+
+
 def udp_receive(options):
     sock = socket.socket(family(options.address), socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 16 << 20)
@@ -189,10 +237,12 @@ def frame(options):
 def main():
     parser = argparse.ArgumentParser()
     kinds = parser.add_subparsers(required=True)
-    for work in (udp_send, udp_receive, tcp_send, tcp_receive, datagram, frame):
+    for work in (udp_send, clock_send, udp_receive, note_receive, tcp_send, tcp_receive, datagram, frame):
         kind = kinds.add_parser(work.__name__)
         kind.set_defaults(work=work)
         kind.add_argument("--address", default="")
+        kind.add_argument("--source", default="")
+        kind.add_argument("--skip", type=int, default=0)
         kind.add_argument("--port", type=int, default=0)
         kind.add_argument("--rate", type=float, default=1000.0)
         kind.add_argument("--size", type=int, default=64)

@@ -65,6 +65,27 @@ TEST_CASE("events go both ways, and those that are written later follow within a
   CHECK(a.digest() != before);
 }
 
+TEST_CASE("an event that cannot wait for the tick goes out with a flush, as often as a tick has rounds") {
+  SyncNetwork network;
+  SyncNode& a = network.add("a");
+  SyncNode& b = network.add("b");
+  network.link("a", "b");
+  network.run_for(1'000);
+  const auto told_without_tick = [&] {
+    a.write(1);
+    a.sync->flush();
+    network.deliver();
+    b.settle();
+    return network.level();
+  };
+  CHECK(told_without_tick());
+  unsigned more = 1;
+  while (told_without_tick())
+    REQUIRE(++more < kRoundsATick + 1);
+  network.run_for(200);
+  CHECK(network.level());
+}
+
 TEST_CASE("a third gateway passes on what two others, which are not linked, wrote") {
   SyncNetwork network;
   SyncNode& a = network.add("a");
