@@ -45,6 +45,8 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   void wake_up();
   void poison();
   void forgive() { disk_.clear_fault(); }
+  // Events that a compaction does away with, and one.
+  void work_and_compact(std::size_t events);
   // From now on it claims what nobody holds.
   void set_automatic();
   void take_image();
@@ -66,6 +68,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   const std::map<ResourceNumber, KernelRow>& kernel() const { return kernel_; }
   std::uint64_t boot_ns() const { return clock_.boot_ns(); }
   const ledger::Replica& replica() const { return *replica_; }
+  const sync::Sync& sync() const { return *sync_; }
   claims::Claims& claims() { return *claims_; }
   const wire::PublicKey& node() const { return key_.public_key(); }
   const std::string& name() const { return name_; }
