@@ -152,11 +152,12 @@ $(BUILD)/test-bpf: $(BPF_TEST_SOURCES:%.cpp=$(BUILD)/release/%.o) $(BUILD)/libpo
 	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) $^ $(LDLIBS) -o $@
 
 # Where threads meet, under ThreadSanitizer.
-TSAN_MODULES := core wire ledger
+TSAN_MODULES := core wire ledger sync
 # What the ledger needs of the authority: signed revocations.
 LEDGER_AUTHORITY := $(addprefix userspace/authority/,envelope.cpp revocation.cpp root_codec.cpp)
 TSAN_SOURCES := $(foreach m,$(TSAN_MODULES),$(wildcard userspace/$(m)/*.cpp)) $(LEDGER_AUTHORITY) test/unit/main.cpp \
-  $(addprefix test/unit/ledger/,group_commit_test.cpp journal_image.cpp recording_directory.cpp scratch_journal.cpp)
+  $(addprefix test/unit/ledger/,group_commit_test.cpp journal_image.cpp recording_directory.cpp scratch_journal.cpp) \
+  test/unit/sync/verify_pool_test.cpp
 $(BUILD)/tsan/%.o: %.cpp | $(DEPS)
 	@mkdir -p $(@D)
 	@echo "  TSAN   $<"
@@ -279,11 +280,15 @@ $(BUILD)/bench-snapshot: $(BUILD)/release/bench/snapshot.o $(BUILD)/libpostern.a
 $(BUILD)/bench-fold: $(BUILD)/release/bench/fold.o $(LEDGER_OBJECTS)
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@
+$(BUILD)/bench-sync: $(BUILD)/release/bench/sync.o $(BUILD)/libpostern.a
+	@echo "  LINK   $@"
+	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
 .PHONY: bench
-bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-fold $(BUILD)/bench-snapshot
+bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-fold $(BUILD)/bench-sync $(BUILD)/bench-snapshot
 	@$(BUILD)/bench-datapath
 	@$(BUILD)/bench-journal
 	@$(BUILD)/bench-fold
+	@$(BUILD)/bench-sync
 	@$(BUILD)/bench-snapshot
 
 # What a change must pass before it is taken in: fuzzers for 60 s each, besides all tests.
@@ -312,9 +317,9 @@ FUZZ_OBJECTS := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(foreach m,$(FUZZ_MODULES),$
 # The journal's fuzzer opens journals on the simulated disk, with small segments.
 FUZZ_JOURNAL := $(patsubst %.cpp,$(BUILD)/fuzz/%.o,$(wildcard userspace/ledger/*.cpp test/sim/simulated_*.cpp) \
   test/sim/journals.cpp)
-.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_JOURNAL) $(BUILD)/fuzz/userspace/sync/message.o $(BUILD)/fuzz/userspace/claims/beat.o
+.SECONDARY: $(FUZZ_OBJECTS) $(FUZZ_JOURNAL) $(BUILD)/fuzz/userspace/sync/message.o $(BUILD)/fuzz/userspace/sync/snapshot_message.o $(BUILD)/fuzz/userspace/claims/beat.o
 $(BUILD)/fuzz/fuzz_journal: $(FUZZ_JOURNAL)
-$(BUILD)/fuzz/fuzz_sync: $(BUILD)/fuzz/userspace/sync/message.o
+$(BUILD)/fuzz/fuzz_sync: $(BUILD)/fuzz/userspace/sync/message.o $(BUILD)/fuzz/userspace/sync/snapshot_message.o
 $(BUILD)/fuzz/fuzz_beat: $(BUILD)/fuzz/userspace/claims/beat.o
 $(BUILD)/fuzz/%: CPPFLAGS += -Itest -DPOSTERN_SIMULATED_SEGMENT_BYTES=65536
 FUZZFLAGS := -std=c++20 -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all

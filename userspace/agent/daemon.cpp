@@ -106,10 +106,13 @@ void Daemon::watch() {
   const wire::SecretKey& key = *gateway_->foundation().key;
   sync_.emplace(io_, gateway_->replica(), key.public_key(), clock_, log_);
   claims_.emplace(io_, *gateway_, clock_, log_);
-  dispatch_.emplace(sync_->handler(), claims_->handler());
+  snapshots_.emplace(io_, *gateway_, clock_, log_,
+                     [this](std::string_view text) { return take_from_source(text); });
+  dispatch_.emplace(sync_->handler(), claims_->handler(), snapshots_->handler());
   links_.emplace(io_, gateway_->config().mesh, key, clock_, log_, &*dispatch_);
   sync_->carry_over(links_->links());
   claims_->carry_over(links_->links());
+  snapshots_->carry_over(links_->links());
   commands_.use(*claims_);
   follow_members();
   each_second_.emplace(io_, kSecond, [this] {
@@ -205,7 +208,9 @@ void Daemon::note_links() {
   LinksStatus status = links_->status();
   status.on = gateway_->config().links;
   gateway_->note_links(std::move(status));
-  gateway_->note_sync(sync_->status());
+  SyncStatus synced = sync_->status();
+  synced.snapshots = snapshots_->status();
+  gateway_->note_sync(std::move(synced));
   gateway_->note_claims(claims_->status());
 }
 

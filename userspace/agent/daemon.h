@@ -13,6 +13,7 @@
 #include "agent/gateway.h"
 #include "agent/gateway_claims.h"
 #include "agent/gateway_links.h"
+#include "agent/gateway_snapshots.h"
 #include "agent/gateway_sync.h"
 #include "agent/link_dispatch.h"
 #include "agent/repeating_timer.h"
@@ -78,6 +79,7 @@ class Daemon {
   std::optional<RepeatingTimer> each_neighbour_round_;
   std::optional<GatewaySync> sync_;
   std::optional<GatewayClaims> claims_;
+  std::optional<GatewaySnapshots> snapshots_;
   std::optional<LinkDispatch> dispatch_;
   std::optional<GatewayLinks> links_;
   std::optional<ControlServer> control_;

@@ -39,7 +39,7 @@ class GatewaySync final : private sync::Carrier {
   // before is part of what the others hold already, and whoever did not get all of it in time would differ
   // from them for good (SPEC 9.3).
   void follow(const std::map<wire::PublicKey, std::string>& nodes);
-  SyncStatus status() const { return {sync_.rows(), sync_.counts()}; }
+  SyncStatus status() const { return {sync_.rows(), sync_.counts(), {}}; }
 
  private:
   Result<> send(std::string_view gateway, ByteView message) override;

@@ -60,6 +60,7 @@ Result<Lineage> open_lineage(LineageOrder order) {
     return found ? Result<>() : pass_on(std::move(found));
   };
   // Whose pin it is comes first: another journal's says nothing of this one's records.
+  options.on_base = [&](const ledger::Base& base) { lineage.replica.begin(base); };
   std::optional<Hash256> at_pin;
   bool compared = false;
   options.before_change = [&](const ledger::JournalEnd& end) -> Result<ledger::Resumption> {

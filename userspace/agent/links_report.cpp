@@ -31,11 +31,17 @@ Json sync_json(const sync::SyncRow& row) {
                        {"why", text_or_null(row.why)}});
 }
 
-Json counts_json(const sync::SyncCounts& counts) {
+Json counts_json(const std::vector<sync::SyncCount>& counts) {
   Json out = Json::object({});
-  for (const sync::SyncCount& count : sync::named(counts))
+  for (const sync::SyncCount& count : counts)
     out.set(std::string(count.name), Json::decimal(count.value));
   return out;
+}
+
+Json snapshots_json(const SnapshotExchangeStatus& snapshots) {
+  return Json::object({{"counts", counts_json(sync::named(snapshots.counts))},
+                       {"from", text_or_null(snapshots.from)},
+                       {"problem", text_or_null(snapshots.problem)}});
 }
 
 Json row_json(const mesh::LinkRow& row, const sync::SyncRow* sync, std::uint64_t now_ns) {
@@ -82,7 +88,8 @@ wire::Json links_report(const LinksStatus& status, const SyncStatus& sync) {
                        {"problem", text_or_null(status.problem)},
                        {"links", std::move(rows)},
                        {"refusals", std::move(refusals)},
-                       {"sync", counts_json(sync.counts)},
+                       {"snapshots", snapshots_json(sync.snapshots)},
+                       {"sync", counts_json(sync::named(sync.counts))},
                        {"timeouts", Json::decimal(status.timeouts)},
                        {"half_open", number(status.half_open)}});
 }

@@ -14,6 +14,8 @@ struct StateDirectory {
   std::filesystem::path node_key() const { return path / "node.key"; }
   std::filesystem::path journal() const { return path / "journal"; }
   std::filesystem::path recovery_bundle() const { return path / "recovery-bundle"; }
+  // A snapshot that is being fetched over a link.
+  std::filesystem::path incoming_snapshot() const { return path / "incoming-snapshot"; }
   std::filesystem::path starts() const { return path / "starts"; }
 };
 

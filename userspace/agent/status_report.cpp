@@ -217,6 +217,8 @@ observe::Observation observation(const Gateway& gateway) {
     seen.links.push_back(link_observation(row, gateway.sync().find(row.gateway)));
   for (const sync::SyncCount& count : sync::named(gateway.sync().counts))
     seen.sync_results.emplace_back(count.name, count.value);
+  for (const sync::SyncCount& count : sync::named(gateway.sync().snapshots.counts))
+    seen.snapshot_results.emplace_back(count.name, count.value);
   seen.link_refusals = gateway.links().refusals;
   seen.link_timeouts = gateway.links().timeouts;
   return seen;

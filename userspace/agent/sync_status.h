@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/snapshot_exchange_status.h"
 #include "sync/sync_row.h"
 
 namespace postern::agent {
@@ -12,6 +13,7 @@ namespace postern::agent {
 struct SyncStatus {
   std::vector<sync::SyncRow> rows;
   sync::SyncCounts counts;
+  SnapshotExchangeStatus snapshots;
 
   // Null for a gateway that was never linked.
   const sync::SyncRow* find(std::string_view gateway) const {

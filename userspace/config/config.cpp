@@ -84,6 +84,13 @@ void read_links(YamlMap& map, Config& into) {
     return;
   }
   YamlMap links(*node, map.origin(), "links");
+  const YamlNode* snapshots = links.optional("snapshots");
+  if (snapshots != nullptr) into.links_snapshots = links.flag(*snapshots);
+  const YamlNode* listen = links.optional("listen");
+  if (listen == nullptr && snapshots != nullptr) {
+    if (Result<> done = links.finish(); !done) map.adopt(std::move(done).error());
+    return;
+  }
   const YamlNode& list = links.required("listen");
   std::vector<Endpoint> endpoints;
   for (const YamlNode& item : links.items(list)) {

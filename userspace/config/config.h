@@ -72,6 +72,7 @@ struct Config {
   std::uint32_t flows = 65536;                        // remembered for their replies
   std::optional<Source> source;                       // `authority: source:`
   bool links = true;                                  // `links: off` for a gateway that talks to no other one
+  bool links_snapshots = true;                        // `links: snapshots:`, whether newer ones are fetched
   std::optional<std::vector<Endpoint>> links_listen;  // `links: listen:`; none: at the signed link addresses
   ClaimsConfig claims;
   bool generic_xdp = false;           // allow the slow mode where the driver has no native XDP

@@ -7,6 +7,11 @@ namespace postern::ledger {
 
 void EventIndex::add(const Id128& stream, Seq seq, Lseq lseq) {
   Places& places = places_[stream];
+  if (!places.dense.empty() && seq.value != places.first.value + places.dense.size()) {
+    for (std::size_t i = 0; i < places.dense.size(); ++i)
+      places.kept[Seq(places.first.value + i)] = places.dense[i];
+    places.dense.clear();
+  }
   if (places.dense.empty()) places.first = seq;
   places.dense.push_back(lseq);
 }
@@ -16,6 +21,7 @@ void EventIndex::cut(const Id128& stream, Seq first) {
   if (found == places_.end()) return;
   Places& places = found->second;
   places.kept.erase(places.kept.lower_bound(first), places.kept.end());
+  places.steps.erase(places.steps.lower_bound(first), places.steps.end());
   if (places.dense.empty() || first.value >= places.first.value + places.dense.size()) return;
   places.dense.resize(first > places.first ? first.value - places.first.value : 0);
 }
@@ -25,7 +31,9 @@ void EventIndex::compacted(Lseq last) {
     const auto gone = std::upper_bound(places.dense.begin(), places.dense.end(), last);
     places.first = Seq(places.first.value + static_cast<std::uint64_t>(gone - places.dense.begin()));
     places.dense.erase(places.dense.begin(), gone);
-    places.kept.clear();
+    std::erase_if(places.kept, [&](const auto& kept) { return kept.second <= last; });
+    std::erase_if(places.steps,
+                  [&](Seq step) { return step < places.first && places.kept.count(step) == 0; });
   }
 }
 
@@ -44,6 +52,13 @@ std::optional<Lseq> EventIndex::find(const Id128& stream, Seq seq) const {
 Seq EventIndex::dense_from(const Id128& stream) const {
   const auto found = places_.find(stream);
   return found == places_.end() ? Seq(1) : std::max(found->second.first, Seq(1));
+}
+
+std::optional<Seq> EventIndex::step_behind(const Id128& stream, Seq seq, Seq last) const {
+  const auto found = places_.find(stream);
+  if (found == places_.end()) return std::nullopt;
+  const auto step = found->second.steps.upper_bound(seq);
+  return step == found->second.steps.end() || *step > last ? std::nullopt : std::optional(*step);
 }
 
 std::optional<Seq> EventIndex::next_at(const Id128& stream, Seq seq) const {

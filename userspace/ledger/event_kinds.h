@@ -10,6 +10,12 @@ namespace postern::ledger {
 
 inline constexpr std::string_view kStreamOpened = "StreamOpened";
 inline constexpr std::string_view kStreamForked = "StreamForked";
+inline constexpr std::string_view kStreamCondensed = "StreamCondensed";
+
+inline constexpr std::array<std::string_view, 7> kAuthorityKinds = {
+    "AuthorityFloors",   "AuthorityAdopted",     "AuthorityActive", "AuthorityConfirmed",
+    "AuthorityReverted", "AuthorityEquivocated", "TimestampSeen",
+};
 
 inline constexpr std::string_view kClaimAcquired = "ClaimAcquired";
 inline constexpr std::string_view kClaimReleased = "ClaimReleased";
@@ -17,10 +23,10 @@ inline constexpr std::string_view kClaimRevoked = "ClaimRevoked";
 inline constexpr std::string_view kFenceRaised = "FenceRaised";
 inline constexpr std::string_view kConflictAnnounced = "ConflictAnnounced";
 
-inline constexpr std::array<std::string_view, 14> kEventKinds = {
-    kStreamOpened,        kStreamForked,       "AuthorityFloors",      "AuthorityAdopted", "AuthorityActive",
-    "AuthorityConfirmed", "AuthorityReverted", "AuthorityEquivocated", "TimestampSeen",    kClaimAcquired,
-    kClaimReleased,       kClaimRevoked,       kFenceRaised,           kConflictAnnounced,
+inline constexpr std::array<std::string_view, 15> kEventKinds = {
+    kStreamOpened,     kStreamForked,        kStreamCondensed,    "AuthorityFloors",      "AuthorityAdopted",
+    "AuthorityActive", "AuthorityConfirmed", "AuthorityReverted", "AuthorityEquivocated", "TimestampSeen",
+    kClaimAcquired,    kClaimReleased,       kClaimRevoked,       kFenceRaised,           kConflictAnnounced,
 };
 
 constexpr bool is_known_kind(std::string_view kind) {

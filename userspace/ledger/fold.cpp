@@ -20,6 +20,14 @@ bool further_back(const ForkPoint& a, const ForkPoint& b) {
   return std::tie(a.at, a.prev) < std::tie(b.at, b.prev);
 }
 
+// Whether the author's own words are that these are all events that count behind `known`.
+bool sums_up(Skeleton known, std::span<const StepEvent> step) {
+  for (const StepEvent& one : step)
+    known.add(one.event.kind, one.event.seq, one.hash);
+  const Result<Skeleton> said = read_condensed(step.back().event);
+  return said && *said == known;
+}
+
 }  // namespace
 
 std::string_view place_name(Place place) {
@@ -64,15 +72,20 @@ Fold::Known& Fold::know(const Id128& stream, const wire::PublicKey& author) {
   return at->second;
 }
 
-void Fold::recall(const Event& kept) {
-  const StreamState* const state = find(kept.stream);
-  if (state != nullptr && state->fork && kept.seq >= state->fork->at) return claims_.heed(kept);
+void Fold::recall(const Event& kept, const Hash256& hash) {
+  const auto found = streams_.find(kept.stream);
+  if (found != streams_.end()) {
+    Known& known = found->second;
+    if (known.state.fork && kept.seq >= known.state.fork->at) return claims_.heed(kept);
+    if (kept.seq <= known.state.head) known.skeleton.add(kept.kind, kept.seq, hash);
+  }
   interpret(kept);
   ++events_;
 }
 
-// What a journal holds was judged when it was journaled. The first event that comes by of a stream follows on
-// what a base stands for; one behind a hole counts once the hole is filled.
+// What a journal holds was judged when it was journaled. The first event that comes by of a stream whose
+// beginning is gone follows on that; one behind a hole counts once the hole is filled, or a step leads over
+// it: of a step that was cut short nothing counts.
 void Fold::resume(const Event& event, const Hash256& hash) {
   Known& known = know(event.stream, event.key);
   if (known.state.fork && event.seq >= known.state.fork->at) return claims_.heed(event);
@@ -80,7 +93,17 @@ void Fold::resume(const Event& event, const Hash256& hash) {
     known.base = known.state.head = before(event.seq);
     known.base_hash = known.state.head_hash = event.prev;
   }
-  if (event.seq == known.state.head.next() && event.prev == known.state.head_hash) add(event, hash);
+  if (event.seq == known.state.head.next() && event.prev == known.state.head_hash) {
+    known.ahead.clear();
+    return add(event, hash);
+  }
+  if (event.seq <= known.state.head) return;
+  if (event.kind != kStreamCondensed && is_condensable(event.kind)) return;
+  if (!known.ahead.empty() && known.ahead.back().event.seq >= event.seq) known.ahead.clear();
+  known.ahead.push_back({event, hash});
+  if (event.kind != kStreamCondensed) return;
+  const std::vector<StepEvent> step = std::exchange(known.ahead, {});
+  if (follows(known.state, step) && sums_up(known.skeleton, step)) take_step(step);
 }
 
 void Fold::start(const std::map<Id128, StreamHead>& heads) {
@@ -131,9 +154,76 @@ void Fold::add(const Event& event, const Hash256& hash) {
   known.state.head_hash = hash;
   known.state.lamport = event.lamport;
   known.hashes.push_back(hash);
+  known.skeleton.add(event.kind, event.seq, hash);
   lamport_ = std::max(lamport_, event.lamport);
   ++events_;
   interpret(event);
+}
+
+// ---- steps
+
+std::span<const StepEvent> Fold::news(const StreamState& state, std::span<const StepEvent> step) {
+  while (!step.empty() && step.front().event.seq <= state.head)
+    step = step.subspan(1);
+  return step;
+}
+
+// What an author must keep to, as far as it shows: places and clock rise, and neighbours are linked.
+bool Fold::follows(const StreamState& state, std::span<const StepEvent> step) {
+  Seq seq = state.head;
+  Hash256 hash = state.head == Seq() ? Hash256{} : state.head_hash;
+  Lamport lamport = state.lamport;
+  for (const StepEvent& one : step) {
+    const bool next = one.event.seq == seq.next();
+    const bool opens = one.event.seq == Seq(1);
+    if (one.event.seq <= seq || one.event.lamport <= lamport || one.event.key != state.author) return false;
+    if (opens != (one.event.kind == kStreamOpened) || (next && one.event.prev != hash)) return false;
+    if (is_condensable(one.event.kind) && &one != &step.back()) return false;
+    seq = one.event.seq;
+    hash = one.hash;
+    lamport = one.event.lamport;
+  }
+  return !step.empty() && step.back().event.kind == kStreamCondensed;
+}
+
+// The clock may be as far on as the events in between could have taken it, a step each.
+Place Fold::place_step(std::span<const StepEvent> step) const {
+  if (step.empty()) return Place::malformed;
+  const Event& last = step.back().event;
+  for (const StepEvent& one : step)
+    if (one.event.mesh != mesh_ || one.event.stream != last.stream ||
+        !stream_belongs_to(one.event.stream, one.event.key))
+      return Place::foreign;
+  const auto found = streams_.find(last.stream);
+  const Known fresh{{last.key, Seq(), {}, Lamport(), std::nullopt}, Seq(), {}, {}, {}, {}, {}, {}};
+  const Known& known = found == streams_.end() ? fresh : found->second;
+  if (last.key != known.state.author) return Place::foreign;
+  if (known.state.fork && last.seq >= known.state.fork->at) return Place::excluded;
+  if (last.seq <= known.state.head) return Place::known;
+  const std::span<const StepEvent> rest = news(known.state, step);
+  if (!follows(known.state, rest)) return Place::malformed;
+  if (!sums_up(known.skeleton, rest)) return Place::diverges;
+  const std::uint64_t events = last.seq.value - known.state.head.value;
+  const bool early =
+      last.lamport > lamport_ && (last.lamport.value - lamport_.value - 1) / kMaxLamportStep >= events;
+  return early ? Place::early : Place::next;
+}
+
+void Fold::take_step(std::span<const StepEvent> step) {
+  const Event& last = step.back().event;
+  Known& known = know(last.stream, last.key);
+  const std::span<const StepEvent> rest = news(known.state, step);
+  for (const StepEvent& one : rest)
+    known.skeleton.add(one.event.kind, one.event.seq, one.hash);
+  known.base = known.state.head = last.seq;
+  known.base_hash = known.state.head_hash = step.back().hash;
+  known.state.lamport = last.lamport;
+  known.hashes.clear();
+  lamport_ = std::max(lamport_, last.lamport);
+  events_ += rest.size();
+  // A fork of this very stream may be among what it tells.
+  for (const StepEvent& one : rest)
+    interpret(one.event);
 }
 
 void Fold::interpret(const Event& event) {

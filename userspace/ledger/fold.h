@@ -15,6 +15,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,7 @@
 #include "ledger/claim_fold.h"
 #include "ledger/event.h"
 #include "ledger/fork_proof.h"
+#include "ledger/skeleton.h"
 
 namespace postern::ledger {
 
@@ -37,7 +39,8 @@ enum class Place {
   ahead,      // events of its stream before it are missing
   compacted,  // before the first event that is known one by one: it cannot be compared any more
   forks,      // another event than the known one after the same predecessor: a proof
-  diverges,   // its predecessor is not the one that is known: the fork lies further back
+  diverges,   // its predecessor is not the one that is known: the fork lies further back. Of a step: not what
+              // its author summed up
   excluded,   // at or behind a proven fork
   early,      // its lamport is too far ahead of everything known: to be tried again when more is known
   foreign,    // its stream is not its author's, or of another mesh
@@ -53,6 +56,13 @@ struct ForkPoint {
   friend bool operator==(const ForkPoint&, const ForkPoint&) = default;
 };
 
+// An event with its hash, of a step (SPEC 5.7): the events of a stream that are kept for good, from the known
+// head on, and at last a StreamCondensed that says that these are all.
+struct StepEvent {
+  Event event;
+  Hash256 hash{};
+};
+
 // One stream, as far as it counts.
 struct StreamState {
   wire::PublicKey author;
@@ -66,17 +76,21 @@ class Fold {
  public:
   explicit Fold(std::string mesh) : mesh_(std::move(mesh)) {}
 
-  // Of a start, which hands over a journal's events in order, first those that a base kept, then the others;
-  // and then the heads of that base, for streams of which nothing came by.
-  void recall(const Event& kept);
-  void resume(const Event& event, const Hash256& hash);
+  // Of a start: first the heads of the base, if there is one; then the journal's events in order, those that
+  // the base kept and the others.
   void start(const std::map<Id128, StreamHead>& heads);
+  void recall(const Event& kept, const Hash256& hash);
+  void resume(const Event& event, const Hash256& hash);
 
   // `hash` is event_hash() of the sealed event, whose signature was verified.
   Place place(const Event& event, const Hash256& hash) const;
   // Precondition: place() is `next`. An event of a known kind whose body is not what it must be counts as one
   // without effect.
   void add(const Event& event, const Hash256& hash);
+  // Whether a step leads on from where the stream ends here. Events that are known already are passed over.
+  Place place_step(std::span<const StepEvent> step) const;
+  // Precondition: place_step() is `next`.
+  void take_step(std::span<const StepEvent> step);
   // A fork that was found otherwise than by an event. False: nothing new.
   bool learn(const ForkProof& proof);
   // Nothing is too early up to a step above `lamport`: floors and fences raise the clock.
@@ -112,7 +126,9 @@ class Fold {
     StreamState state;
     Seq base;  // events up to here are known by the last one's hash alone
     Hash256 base_hash{};
-    std::vector<Hash256> hashes;  // of those after it
+    std::vector<Hash256> hashes;   // of those after it
+    Skeleton skeleton;             // of those up to the head
+    std::vector<StepEvent> ahead;  // while a start reads: a step that is not whole yet
     std::optional<ForkProof> proof;
     std::vector<EventId> told_by;  // events that count and prove the fork at this very point
 
@@ -120,6 +136,8 @@ class Fold {
   };
 
   Known& know(const Id128& stream, const wire::PublicKey& author);
+  static std::span<const StepEvent> news(const StreamState& state, std::span<const StepEvent> step);
+  static bool follows(const StreamState& state, std::span<const StepEvent> step);
   static Place place_beside(const Known& known, const Event& event, const Hash256& hash);
   bool prove(const ForkProof& proof);
   void interpret(const Event& event);

@@ -100,6 +100,8 @@ struct JournalOptions {
   // Asked under the lock, once the journal is known to be whole and before anything is changed; its failure
   // is the opening's. Empty: continued.
   std::function<Result<Resumption>(const JournalEnd&)> before_change;
+  // Told of the base that the replay goes on from, before anything is replayed. May be empty.
+  std::function<void(const Base&)> on_base;
   // Called with {journal, head, head hash} after each flush and before the acknowledgement (SPEC 4.7). May be
   // empty.
   std::function<void(const JournalStatus&)> after_flush;

@@ -72,11 +72,13 @@ Result<std::vector<std::uint64_t>> list_segments(const std::vector<std::string>&
 }
 
 // Base first, then the segments from its number on (rule 10: what is below plays no part).
-Result<> read_live(const Directory& directory, const RecordSink& sink, Examination& examined) {
+Result<> read_live(const Directory& directory, const RecordSink& sink, const BaseSink& on_base,
+                   Examination& examined) {
   Origin origin;
   if (const Base* base = examined.base.base.get()) {
     origin = {base->number, base->journal, base->chain()};
     examined.findings = examined.sealed_findings = Findings(base->state);
+    if (on_base) on_base(*base);
     for (const KeptEvent& kept : base->state.events) {
       if (!sink) break;
       Result<> taken = sink(Record{kept.lseq, RecordType::event, kept.hash, kept.payload, true});
@@ -114,7 +116,7 @@ std::uint64_t new_salt() {
   return load_le<std::uint64_t>(wire::random_id(), 0);
 }
 
-Result<Examination> examine(const Directory& directory, const RecordSink& sink) {
+Result<Examination> examine(const Directory& directory, const RecordSink& sink, const BaseSink& on_base) {
   const Io<std::vector<std::string>> names = directory.list();
   if (!names) return io_failure(names.error(), "listing of " + directory.path());
   Result<std::vector<std::uint64_t>> segments = list_segments(*names, directory.path());
@@ -134,7 +136,7 @@ Result<Examination> examine(const Directory& directory, const RecordSink& sink) 
   Result<BaseChoice> choice = choose_base(directory, examined.bases);
   if (!choice) return pass_on(std::move(choice));
   examined.base = std::move(*choice);
-  Result<> read = read_live(directory, sink, examined);
+  Result<> read = read_live(directory, sink, on_base, examined);
   if (!read) return pass_on(std::move(read));
   return examined;
 }

@@ -38,9 +38,12 @@ struct Examination {
   std::uint64_t first_live() const { return base.base ? base.base->number : 1; }
 };
 
+// Told of the base that all goes on from, before anything else. May be empty.
+using BaseSink = std::function<void(const Base&)>;
+
 // Reads everything from the disk, past the page cache (rule 9). Hands the events that the base keeps, then
 // all live records, to `sink` unless it is empty. errc::absent where nothing of a journal is.
-Result<Examination> examine(const Directory& directory, const RecordSink& sink);
+Result<Examination> examine(const Directory& directory, const RecordSink& sink, const BaseSink& on_base = {});
 
 // The last segment of `before` and what recover() raised behind it, read from the disk once more: where a
 // recovery can have changed what there is. Everything before it, sealed, is taken over from `before`.

@@ -42,15 +42,42 @@ std::string_view offer_name(Offer offer) {
   return "";
 }
 
+// Of an event that is not taken.
+Offer Replica::offer_at(Place place) {
+  switch (place) {
+    case Place::known:
+      return Offer::known;
+    case Place::ahead:
+      return Offer::ahead;
+    case Place::compacted:
+      return Offer::compacted;
+    case Place::diverges:
+      return Offer::diverges;
+    case Place::excluded:
+      return Offer::excluded;
+    case Place::early:
+      return Offer::early;
+    default:
+      return Offer::invalid;
+  }
+}
+
 void Replica::replay(const Record& record, const Event& event) {
+  const Hash256 hash = event_hash(record.payload);
   if (record.from_base) {
-    fold_.recall(event);
+    fold_.recall(event, hash);
     index_.keep(event.stream, event.seq, record.lseq);
+    if (event.kind == kStreamCondensed) index_.mark_step(event.stream, event.seq);
     return;
   }
   const Seq before = fold_.find(event.stream) != nullptr ? fold_.find(event.stream)->head : Seq();
-  fold_.resume(event, event_hash(record.payload));
-  if (fold_.find(event.stream)->head != before) index_.add(event.stream, event.seq, record.lseq);
+  fold_.resume(event, hash);
+  const StreamState& now = *fold_.find(event.stream);
+  if (now.head != before)
+    index_.add(event.stream, event.seq, record.lseq);
+  else if (event.seq > now.head && !now.fork)
+    index_.keep(event.stream, event.seq, record.lseq);  // perhaps of a step
+  if (now.head == event.seq && event.kind == kStreamCondensed) index_.mark_step(event.stream, event.seq);
 }
 
 void Replica::take_from_others(Authors authors, Post post) {
@@ -88,28 +115,8 @@ Offer Replica::offer(VerifiedEvent event) {
         give_up_own("others hold events of it that this journal does not: its disk went back");
     return renewed ? Offer::own : Offer::failed;
   }
-  switch (place) {
-    case Place::next:
-      return take(std::move(event));
-    case Place::known:
-      return Offer::known;
-    case Place::ahead:
-      return Offer::ahead;
-    case Place::compacted:
-      return Offer::compacted;
-    case Place::forks:
-      return prove(event);
-    case Place::diverges:
-      return Offer::diverges;
-    case Place::excluded:
-      return Offer::excluded;
-    case Place::early:
-      return Offer::early;
-    case Place::foreign:
-    case Place::malformed:
-      return Offer::invalid;
-  }
-  return Offer::invalid;
+  if (place == Place::next) return take(std::move(event));
+  return place == Place::forks ? prove(event) : offer_at(place);
 }
 
 // Whether it can only stand behind what this journal wrote last: in its stream, or in one that was opened for
@@ -139,16 +146,15 @@ std::optional<Offer> Replica::offer_behind_tip(const VerifiedEvent& event) const
   return event.event.lamport.value > clock + kMaxLamportStep ? Offer::early : Offer::taken;
 }
 
-bool Replica::within_quota(const VerifiedEvent& event) const {
-  const auto bytes = author_bytes_.find(event.event.key);
-  if (bytes != author_bytes_.end() && bytes->second + event.sealed.size() > kMaxAuthorBytes) return false;
-  if (fold_.find(event.event.stream) != nullptr) return true;
-  return fold_.stream_count() + tips_.size() < kMaxStreams &&
-         fold_.streams_of(event.event.key) < kMaxStreamsANode;
+bool Replica::within_quota(const Event& event, std::size_t bytes) const {
+  const auto so_far = author_bytes_.find(event.key);
+  if (so_far != author_bytes_.end() && so_far->second + bytes > kMaxAuthorBytes) return false;
+  if (fold_.find(event.stream) != nullptr) return true;
+  return fold_.stream_count() + tips_.size() < kMaxStreams && fold_.streams_of(event.key) < kMaxStreamsANode;
 }
 
 Offer Replica::take(VerifiedEvent event) {
-  if (!within_quota(event)) return Offer::full;
+  if (!within_quota(event.event, event.sealed.size())) return Offer::full;
   author_bytes_[event.event.key] += event.sealed.size();
   Tip& tip = tips_[event.event.stream];
   tip = {event.event.seq, event.hash, event.event.lamport, tip.events + 1, false};
@@ -186,6 +192,12 @@ void Replica::count(const VerifiedEvent& event, Lseq lseq) {
   if (place != Place::next && place != Place::early) return;
   fold_.add(event.event, event.hash);
   index_.add(event.event.stream, event.event.seq, lseq);
+  note(event, lseq);
+}
+
+// What an event that counts now calls for.
+void Replica::note(const VerifiedEvent& event, Lseq lseq) {
+  if (event.event.kind == kStreamCondensed) index_.mark_step(event.event.stream, event.event.seq);
   if (stream_ != nullptr) stream_->witness(event.event.lamport);
   if (event.event.kind == kStreamForked) {
     for (const auto& [id, state] : fold_.streams())
@@ -229,7 +241,9 @@ void Replica::compacted(const Base& base) {
   index_.compacted(base.lseq);
   for (const KeptEvent& kept : base.state.events) {
     const Result<Event> event = read_event(kept.payload);
-    if (event) index_.keep(event->stream, event->seq, kept.lseq);
+    if (!event) continue;
+    index_.keep(event->stream, event->seq, kept.lseq);
+    if (event->kind == kStreamCondensed) index_.mark_step(event->stream, event->seq);
   }
 }
 

@@ -64,7 +64,9 @@ class Replica {
 
   explicit Replica(std::string mesh) : fold_(std::move(mesh)) {}
 
-  // A start: each of the journal's events in order, then started(), once. Both arguments must outlive this.
+  // A start: the base that the journal goes on from, if there is one; each of the journal's events in order;
+  // then started(), once. Both of its arguments must outlive this.
+  void begin(const Base& base) { fold_.start(base.state.streams); }
   void replay(const Record& record, const Event& event);
   // What the own stream has to tell its events to; from its opening on. This must not move any more.
   Stream::Durable listener();
@@ -78,6 +80,9 @@ class Replica {
   // An event from elsewhere. At a new fork the proof is journaled at once, in the own stream; a new one is
   // opened first when it is the own stream that is forked, or that somebody knows more of than this journal.
   Offer offer(VerifiedEvent event);
+  // A step over events that were compacted away elsewhere (SPEC 5.7): events of one stream, the last one a
+  // StreamCondensed. Taken whole or not at all.
+  Offer offer_step(std::vector<VerifiedEvent> step);
   // Writes what is missing in the own stream for others to know all forks, and opens a new one first when the
   // own one is forked itself: after a start, and whenever a fork became known.
   Result<> announce_forks();
@@ -111,12 +116,18 @@ class Replica {
 
   void count(const VerifiedEvent& event, Lseq lseq);
   std::optional<Offer> offer_behind_tip(const VerifiedEvent& event) const;
+  static Offer offer_at(Place place);
   Offer take(VerifiedEvent event);
+  struct Landing;
+  Offer take_step(std::vector<VerifiedEvent> step);
+  void landed_step(Landing& landing, Result<Lseq> lseq);
+  void count_step(const Landing& landing);
+  void note(const VerifiedEvent& event, Lseq lseq);
   void landed(VerifiedEvent event, Result<Lseq> lseq);
   Offer prove(const VerifiedEvent& other);
   Result<> give_up_own(std::string why);
   bool continues_own(const Event& event) const;
-  bool within_quota(const VerifiedEvent& event) const;
+  bool within_quota(const Event& event, std::size_t bytes) const;
 
   Fold fold_;
   EventIndex index_;

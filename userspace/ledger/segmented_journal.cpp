@@ -173,9 +173,12 @@ Result<std::unique_ptr<Journal>> SegmentedJournal::open(
   Result<Id128> machine = options.machine ? *options.machine : machine_id();
   if (!machine) return pass_on(std::move(machine));
   // Read once: what is sealed is handed on at once. The last segment waits for its recovery (rule 7).
-  Result<Examination> found = examine(*directory, [&replay](const Record& record) -> Result<> {
-    return record.from_base || record.sealed ? hand_on(record, replay) : Result<>();
-  });
+  Result<Examination> found = examine(
+      *directory,
+      [&replay](const Record& record) -> Result<> {
+        return record.from_base || record.sealed ? hand_on(record, replay) : Result<>();
+      },
+      options.on_base);
   if (!found) return pass_on(std::move(found), directory->path());
   if (Result<> own = check_base(*found, options); !own) return pass_on(std::move(own), directory->path());
   if (Result<> accepted = accept(*found, *directory); !accepted) return pass_on(std::move(accepted));

@@ -34,6 +34,7 @@ Result<Stream> Stream::open(Journal& journal, const wire::SecretKey& key, const 
     stream.id_ = own->stream;
     stream.seq_ = own->seq;
     stream.prev_ = own->hash;
+    stream.skeleton_ = history.own_skeleton();
     return stream;
   }
   if (Result<> opened = stream.begin(own); !opened) return pass_on(std::move(opened));
@@ -44,12 +45,14 @@ Result<> Stream::begin(const std::optional<StreamEnd>& predecessor) {
   const Id128 given_up = std::exchange(id_, new_stream_id(key_->public_key()));
   const Seq last = std::exchange(seq_, Seq());
   const Hash256 head = std::exchange(prev_, Hash256{});
+  const OwnSkeleton skeleton = std::exchange(skeleton_, {});
   const std::vector<Draft> opened = {{std::string(kStreamOpened), opened_after(predecessor)}};
   Result<> written = write(opened);
   if (!written) {
     id_ = given_up;
     seq_ = last;
     prev_ = head;
+    skeleton_ = skeleton;
   }
   return written;
 }
@@ -58,36 +61,51 @@ Result<> Stream::renew() {
   return begin(StreamEnd{id_, seq_, prev_, Lseq(), false});
 }
 
-Result<> Stream::write(std::span<const Draft> drafts) {
-  Event event;
-  event.mesh = mesh_;
-  event.stream = id_;
-  event.seq = seq_;
-  event.prev = prev_;
-  event.lamport = lamport_;
-  event.at_ms = std::max<std::int64_t>(clock_->wall_ms(), 0);
-  event.key = key_->public_key();
+struct Stream::Batch {
+  Event event;  // the last one
+  OwnSkeleton skeleton;
   std::vector<Event> events;
   std::vector<std::string> sealed;
+};
+
+void Stream::seal_into(Batch& batch, const Draft& draft) const {
+  Event& event = batch.event;
+  event.kind = draft.kind;
+  event.body = draft.body;
+  event.seq = event.seq.next();
+  event.lamport = event.lamport.next();
+  batch.sealed.push_back(seal_event(event, *key_));
+  batch.events.push_back(event);
+  event.prev = event_hash(batch.sealed.back());
+  batch.skeleton.add(event.kind, event.seq, event.prev, batch.sealed.back().size());
+}
+
+Result<> Stream::write(std::span<const Draft> drafts) {
+  Batch batch;
+  batch.skeleton = skeleton_;
+  batch.event.mesh = mesh_;
+  batch.event.stream = id_;
+  batch.event.seq = seq_;
+  batch.event.prev = prev_;
+  batch.event.lamport = lamport_;
+  batch.event.at_ms = std::max<std::int64_t>(clock_->wall_ms(), 0);
+  batch.event.key = key_->public_key();
   for (const Draft& draft : drafts) {
-    event.kind = draft.kind;
-    event.body = draft.body;
-    event.seq = event.seq.next();
-    event.lamport = event.lamport.next();
-    sealed.push_back(seal_event(event, *key_));
-    events.push_back(event);
-    event.prev = event_hash(sealed.back());
+    seal_into(batch, draft);
+    if (batch.skeleton.due())
+      seal_into(batch, {std::string(kStreamCondensed), body_of(batch.skeleton.skeleton)});
   }
   // A failed append leaves seq where it was: either nothing was written, or the journal is poisoned and takes
   // no more.
-  Result<Lseq> last = journal_->append(sealed);
+  Result<Lseq> last = journal_->append(batch.sealed);
   if (!last) return pass_on(std::move(last));
-  seq_ = event.seq;
-  prev_ = event.prev;
-  lamport_ = event.lamport;
+  seq_ = batch.event.seq;
+  prev_ = batch.event.prev;
+  lamport_ = batch.event.lamport;
+  skeleton_ = batch.skeleton;
   if (durable_) {
-    for (std::size_t i = 0; i < events.size(); ++i)
-      durable_(events[i], sealed[i], Lseq(last->value - (events.size() - 1 - i)));
+    for (std::size_t i = 0; i < batch.events.size(); ++i)
+      durable_(batch.events[i], batch.sealed[i], Lseq(last->value - (batch.events.size() - 1 - i)));
   }
   return {};
 }

@@ -37,7 +37,8 @@ class Stream {
   // Gives the stream up for a new one, whose StreamOpened names it. Durable on return.
   Result<> renew();
 
-  // Durable on return; all drafts in one batch.
+  // Durable on return; all drafts in one batch. Now and then a StreamCondensed goes with them, which sums up
+  // the stream for those who come late.
   Result<> write(std::span<const Draft> drafts);
 
   // What is written from now on is later than `lamport`.
@@ -49,6 +50,9 @@ class Stream {
  private:
   Stream(Journal& journal, const wire::SecretKey& key, const Clock& clock, std::string mesh);
   Result<> begin(const std::optional<StreamEnd>& predecessor);
+  // Signed and sealed events of these drafts, and what the stream is behind them.
+  struct Batch;
+  void seal_into(Batch& batch, const Draft& draft) const;
 
   Journal* journal_;
   const wire::SecretKey* key_;
@@ -58,6 +62,7 @@ class Stream {
   Seq seq_;
   Hash256 prev_{};
   Lamport lamport_;
+  OwnSkeleton skeleton_;
   Durable durable_;
 };
 

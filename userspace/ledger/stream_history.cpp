@@ -23,6 +23,8 @@ Result<> StreamHistory::add(const Event& event, const Record& record) {
     const wire::Json* predecessor = event.body.find("predecessor");
     const bool has_predecessor = predecessor != nullptr && !predecessor->is_null();
     own_ = StreamEnd{event.stream, event.seq, event_hash(record.payload), record.lseq, has_predecessor};
+    own_skeleton_ = {};
+    own_skeleton_.add(event.kind, event.seq, own_->hash, record.payload.size());
     from_base_ = record.from_base;
     return {};
   }
@@ -41,6 +43,7 @@ Result<> StreamHistory::add(const Event& event, const Record& record) {
   }
   own_->seq = event.seq;
   own_->hash = event_hash(record.payload);
+  own_skeleton_.add(event.kind, event.seq, own_->hash, record.payload.size());
   from_base_ = record.from_base;
   return {};
 }

@@ -10,6 +10,7 @@
 #include "ledger/event.h"
 #include "ledger/own_lineage.h"
 #include "ledger/record.h"
+#include "ledger/skeleton.h"
 
 namespace postern::ledger {
 
@@ -35,6 +36,8 @@ class StreamHistory {
   Result<> finish(const Base* base);
 
   const std::optional<StreamEnd>& own() const { return own_; }
+  // Of that stream's events.
+  const OwnSkeleton& own_skeleton() const { return own_skeleton_; }
   // The highest of all events, others' too: what happens after they were seen is later than they are.
   Lamport lamport() const { return lamport_; }
 
@@ -48,6 +51,7 @@ class StreamHistory {
 
   OwnLineage lineage_;
   std::optional<StreamEnd> own_;
+  OwnSkeleton own_skeleton_;
   bool from_base_ = false;  // own_ is of an event that the base keeps
   std::optional<Seam> seam_;
   Lamport lamport_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ledger/event_kinds.h"
 #include "wire/fields.h"
 
 namespace postern::ledger {
@@ -60,28 +61,20 @@ Result<> EventSummary::take(KeptEvent kept, bool rescued, bool from_base) {
   if (!event) return pass_on(std::move(event), where);
   const bool own = lineage_.wrote(*event, from_base);
   if (own) raise_floors(state_.floors, event->body);
-  const bool behind_hole = !advance(*event, kept.payload);
+  const StreamSummary::Stands stands =
+      streams_.see(kept.lseq, *event, event_hash(kept.payload), kept.payload.size(), from_base && !rescued);
   const auto known = rule_by_kind_.find(event->kind);
   Retention* rule = known == rule_by_kind_.end() ? nullptr : known->second;
-  if (rule != nullptr && !own) rule = &of_others_;
   if (rule != nullptr) {
+    if (!own) rule = &of_others_;
     if (Result<> seen = rule->see(kept.lseq, *event); !seen) return pass_on(std::move(seen), where);
   }
-  judges_.push_back(behind_hole || rescued ? nullptr : rule);
+  if (event->kind == kStreamCondensed) rule = &of_others_;
+  if (rescued || stands == StreamSummary::Stands::behind_hole) rule = nullptr;
+  judged_.push_back({rule, {event->stream, event->seq}});
   state_.events.push_back(std::move(kept));
   if (state_.events.size() >= drop_at_) drop_unneeded();
   return {};
-}
-
-// False for an event behind a hole in its stream: it is kept until the hole is filled.
-bool EventSummary::advance(const Event& event, std::string_view payload) {
-  const auto known = state_.streams.find(event.stream);
-  const Seq next = known == state_.streams.end() ? Seq(1) : known->second.seq.next();
-  if (event.seq < next) return true;
-  if (event.seq > next) return false;
-  StreamHead& head = state_.streams[event.stream];
-  head = {event.key, event.seq, event_hash(payload), std::max(head.lamport, event.lamport)};
-  return true;
 }
 
 // Kinds without a rule stay whole: what nobody here understands, somebody may need.
@@ -90,14 +83,15 @@ void EventSummary::drop_unneeded() {
   for (const std::unique_ptr<Retention>& rule : rules_)
     needed[rule.get()] = rule->needed();
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < judges_.size(); ++i) {
-    const Retention* judge = judges_[i];
-    if (judge != nullptr && !needed[judge].contains(state_.events[i].lseq)) continue;
-    judges_[kept] = judge;
+  for (std::size_t i = 0; i < judged_.size(); ++i) {
+    const auto& [rule, id] = judged_[i];
+    const Lseq at = state_.events[i].lseq;
+    if (rule != nullptr && !needed[rule].contains(at) && !streams_.holds(at, id)) continue;
+    judged_[kept] = judged_[i];
     if (kept != i) state_.events[kept] = std::move(state_.events[i]);
     ++kept;
   }
-  judges_.resize(kept);
+  judged_.resize(kept);
   state_.events.resize(kept);
   drop_at_ = std::max(kFewestLookedThrough, 2 * kept);
 }

@@ -15,6 +15,7 @@
 #include "ledger/own_lineage.h"
 #include "ledger/record.h"
 #include "ledger/retention.h"
+#include "ledger/stream_summary.h"
 
 namespace postern::ledger {
 
@@ -34,9 +35,9 @@ class Summary {
 };
 
 // The summary of real events: heads of all streams (as far as they are dense), the highest floors; of kinds
-// that a rule knows, the events that it needs of those that this journal wrote; of every other kind, of a
-// stream behind a hole, and of what was rescued from behind damage, all. Memory: what is kept, and at most as
-// much again.
+// that a rule knows, the events that it needs of those that this journal wrote, and those that their stream's
+// author has not summed up yet (stream_summary.h); of every other kind, of a stream behind a hole, and of
+// what was rescued from behind damage, all. Memory: what is kept, and at most as much again.
 class EventSummary final : public Summary {
  public:
   using Rules = std::vector<std::unique_ptr<Retention>>;
@@ -44,6 +45,8 @@ class EventSummary final : public Summary {
   // Each rule fresh, and no kind known to two of them. `own`: the node whose journal it is; rules and floors
   // look at what it wrote alone, since that is all that it remembers itself by.
   EventSummary(Rules rules, const wire::PublicKey& own);
+  EventSummary(const EventSummary&) = delete;
+  EventSummary& operator=(const EventSummary&) = delete;
 
   Result<> start(const BaseState& earlier) override;
   Result<> add(const Record& record) override;
@@ -52,7 +55,11 @@ class EventSummary final : public Summary {
 
  private:
   Result<> take(KeptEvent kept, bool rescued, bool from_base);
-  bool advance(const Event& event, std::string_view payload);
+  // Who says whether an event of state_.events stays; no rule: it does.
+  struct Judged {
+    const Retention* rule = nullptr;
+    EventId event;
+  };
   void drop_unneeded();
 
   // Of others' events of a kind that a rule knows.
@@ -68,8 +75,9 @@ class EventSummary final : public Summary {
   OwnLineage lineage_;
   std::map<std::string, Retention*> rule_by_kind_;
   BaseState state_;
-  std::vector<const Retention*> judges_;  // of state_.events, one for one; null: it stays
-  std::size_t drop_at_ = 0;               // so many events are looked through once more
+  StreamSummary streams_{state_.streams};
+  std::vector<Judged> judged_;  // of state_.events, one for one
+  std::size_t drop_at_ = 0;     // so many events are looked through once more
 };
 
 // Keeps every event and knows none. For journals whose payloads are not events (tests).

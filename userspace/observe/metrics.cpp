@@ -219,6 +219,9 @@ void links(const Observation& seen, std::vector<MetricFamily>& out) {
   out.push_back(
       by_label(counter("postern_sync_results_total", "What came of events and messages of other gateways."),
                "result", seen.sync_results));
+  out.push_back(by_label(
+      counter("postern_link_snapshots_total", "What came of snapshots over links, and chunks sent of them."),
+      "result", seen.snapshot_results));
   MetricFamily refusals =
       counter("postern_link_refusals_total", "What was refused of connections between gateways, by reason.");
   for (const mesh::Refusal refusal : mesh::kRefusals)

@@ -94,7 +94,8 @@ struct Observation {
   std::vector<LinkObservation> links;
   mesh::RefusalCounts link_refusals;
   std::uint64_t link_timeouts = 0;
-  std::vector<std::pair<std::string_view, std::uint64_t>> sync_results;  // by what came of it
+  std::vector<std::pair<std::string_view, std::uint64_t>> sync_results;      // by what came of it
+  std::vector<std::pair<std::string_view, std::uint64_t>> snapshot_results;  // over links, likewise
 };
 
 }  // namespace postern::observe

@@ -24,9 +24,11 @@ inline constexpr std::size_t kRangeBytes = 16 + 4 + 16;
 
 inline constexpr std::size_t kEventsHeadBytes = 1 + 4 + 16 + 8;
 inline constexpr std::size_t kEventHeadBytes = 2;
+inline constexpr std::size_t kStepHeadBytes = 1 + 4 + 16 + 8 + 1;
 // A stream's turn: then another stream's events go out.
 inline constexpr std::size_t kTurnBytes = std::size_t{64} << 10;
 inline constexpr std::size_t kMaxEventsBytes = kEventsHeadBytes + kTurnBytes;
+static_assert(kStepHeadBytes + kEventHeadBytes + ledger::kMaxEventBytes <= kMaxEventsBytes);
 static_assert(kEventHeadBytes + ledger::kMaxEventBytes <= kTurnBytes, "a turn gives at least one event");
 static_assert(ledger::kMaxEventBytes <= UINT16_MAX);
 // No signed envelope is smaller; so nobody can make us hold a great many tiny ones.
@@ -67,6 +69,10 @@ inline constexpr std::size_t kControlBytesATick = 2 * mesh::kMaxLinkMessage;
 inline constexpr std::size_t kMaxWantsServed = 64;         // of a peer, not yet served
 inline constexpr std::size_t kMaxWalks = 64;               // forks looked for with a peer at a time
 inline constexpr std::uint64_t kMaxEventsInFlight = 4096;  // handed to the journal, not yet durable
+// A step that comes in parts, and all of all peers: more is dropped, and comes again.
+inline constexpr std::size_t kMaxStepBytes = 4 * ledger::kStepBytes;
+inline constexpr std::size_t kAllStepsBytes = std::size_t{32} << 20;
+static_assert(ledger::kStepBytes + ledger::kCondensedBytes + 2 * ledger::kMaxEventBytes < kMaxStepBytes);
 inline constexpr std::size_t kMaxEarlyBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxEarlyBytesAnAuthor = std::size_t{128} << 10;
 static_assert(ledger::kMaxEventBytes <= kMaxEarlyBytesAnAuthor && kMaxEarlyBytesAnAuthor < kMaxEarlyBytes);
@@ -79,6 +85,9 @@ inline constexpr std::uint64_t kRelayDelay_ns = 300 * mesh::kMillisecond_ns;
 inline constexpr std::uint64_t kFirstStall_ns = 5 * mesh::kSecond_ns;
 inline constexpr std::uint64_t kLastStall_ns = 120 * mesh::kSecond_ns;
 inline constexpr std::uint64_t kWalkPatience_ns = 10 * mesh::kSecond_ns;
+// What others may still have is not stepped over before they had so long to send it.
+inline constexpr std::uint64_t kStepPatience_ns = 4 * mesh::kSecond_ns;
+static_assert(kStepPatience_ns < kFirstStall_ns, "a step that was put off is taken when it comes again");
 // A peer that sent what no gateway sends is not listened to for so long.
 inline constexpr std::uint64_t kFirstPenalty_ns = mesh::kSecond_ns;
 inline constexpr std::uint64_t kLastPenalty_ns = 300 * mesh::kSecond_ns;

@@ -11,7 +11,10 @@
 namespace postern::sync {
 namespace {
 
-enum class Kind : std::uint8_t { credit = 1, marks, ranges, expand, events, want, skip };
+constexpr std::uint8_t kFirstPart = 1;
+constexpr std::uint8_t kLastPart = 2;
+
+enum class Kind : std::uint8_t { credit = 1, marks, ranges, expand, events, want, skip, step };
 
 // ---- writing
 
@@ -63,15 +66,29 @@ Bytes write(const Expand& expand) {
   return out.take();
 }
 
+void put(ByteWriter& out, const std::vector<std::string_view>& events) {
+  for (const std::string_view sealed : events) {
+    out.put(static_cast<std::uint16_t>(sealed.size()));
+    out.put_bytes(as_bytes(sealed));
+  }
+}
+
 Bytes write(const Events& events) {
   ByteWriter out = writer(Kind::events);
   out.put(events.session);
   out.put_bytes(events.stream);
   out.put(events.first.value);
-  for (const std::string_view sealed : events.sealed) {
-    out.put(static_cast<std::uint16_t>(sealed.size()));
-    out.put_bytes(as_bytes(sealed));
-  }
+  put(out, events.sealed);
+  return out.take();
+}
+
+Bytes write(const Step& step) {
+  ByteWriter out = writer(Kind::step);
+  out.put(step.session);
+  out.put_bytes(step.stream);
+  out.put(step.to.value);
+  out.put(static_cast<std::uint8_t>((step.first ? kFirstPart : 0) | (step.last ? kLastPart : 0)));
+  put(out, step.sealed);
   return out.take();
 }
 
@@ -196,25 +213,54 @@ Result<Message> read_expand(ByteView body) {
   return out;
 }
 
-Result<Message> read_events(ByteView body) {
-  if (1 + body.size() > kMaxEventsBytes) {
-    return malformed("events: " + std::to_string(1 + body.size()) + " bytes, expected at most " +
-                     std::to_string(kMaxEventsBytes));
-  }
-  ByteReader in(body);
-  Events out;
-  out.session = in.number<std::uint32_t>();
-  out.stream = in.array<16>();
-  out.first = Seq(in.number<std::uint64_t>());
+// Sealed events up to the end.
+Result<std::vector<std::string_view>> read_sealed(ByteReader& in) {
+  std::vector<std::string_view> out;
   while (!in.at_end()) {
     const auto size = in.number<std::uint16_t>();
     if (size < kMinEventBytes || size > ledger::kMaxEventBytes) {
       return malformed("events: one of " + std::to_string(size) + " bytes, expected " +
                        std::to_string(kMinEventBytes) + " to " + std::to_string(ledger::kMaxEventBytes));
     }
-    out.sealed.push_back(as_text(in.take(size)));
+    out.push_back(as_text(in.take(size)));
   }
-  if (!in.ok() || out.sealed.empty()) return malformed("events: cut short");
+  if (!in.ok() || out.empty()) return malformed("events: cut short");
+  return out;
+}
+
+Result<> check_events_size(ByteView body) {
+  if (1 + body.size() <= kMaxEventsBytes) return {};
+  return malformed("events: " + std::to_string(1 + body.size()) + " bytes, expected at most " +
+                   std::to_string(kMaxEventsBytes));
+}
+
+Result<Message> read_step(ByteView body) {
+  if (Result<> right = check_events_size(body); !right) return pass_on(std::move(right));
+  ByteReader in(body);
+  Step out;
+  out.session = in.number<std::uint32_t>();
+  out.stream = in.array<16>();
+  out.to = Seq(in.number<std::uint64_t>());
+  const auto parts = in.number<std::uint8_t>();
+  if (out.to == Seq() || parts > (kFirstPart | kLastPart)) return malformed("step: no such step");
+  out.first = (parts & kFirstPart) != 0;
+  out.last = (parts & kLastPart) != 0;
+  Result<std::vector<std::string_view>> sealed = read_sealed(in);
+  if (!sealed) return pass_on(std::move(sealed));
+  out.sealed = std::move(*sealed);
+  return out;
+}
+
+Result<Message> read_events(ByteView body) {
+  if (Result<> right = check_events_size(body); !right) return pass_on(std::move(right));
+  ByteReader in(body);
+  Events out;
+  out.session = in.number<std::uint32_t>();
+  out.stream = in.array<16>();
+  out.first = Seq(in.number<std::uint64_t>());
+  Result<std::vector<std::string_view>> sealed = read_sealed(in);
+  if (!sealed) return pass_on(std::move(sealed));
+  out.sealed = std::move(*sealed);
   if (out.first == Seq() || out.first.value > UINT64_MAX - out.sealed.size())
     return malformed("events: no such seq");
   return out;
@@ -264,6 +310,8 @@ Result<Message> decode(ByteView bytes) {
       return read_want(body);
     case Kind::skip:
       return read_skip(body);
+    case Kind::step:
+      return read_step(body);
   }
   return fail(errc::unknown_kind, "kind " + std::to_string(bytes[0]) + " is of a later version");
 }

@@ -97,11 +97,23 @@ struct Skip {
   friend bool operator==(const Skip&, const Skip&) = default;
 };
 
-using Message = std::variant<Credit, Marks, Ranges, Expand, Events, Want, Skip>;
+// A part of a step over events that were compacted away (SPEC 5.7): of the events of a stream that are kept
+// for good, up to the StreamCondensed at `to`, which is the last event of the last part.
+struct Step {
+  std::uint32_t session = 0;  // of the receiver's credit
+  Id128 stream{};
+  Seq to;
+  bool first = false;
+  bool last = false;
+  std::vector<std::string_view> sealed;
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+using Message = std::variant<Credit, Marks, Ranges, Expand, Events, Want, Skip, Step>;
 
 Bytes encode(const Message& message);
 // errc::malformed says what is wrong with it; errc::unknown_kind: it is of a later version. `bytes` must
-// outlive the views of Events.
+// outlive the views of Events and Step.
 Result<Message> decode(ByteView bytes);
 
 }  // namespace postern::sync

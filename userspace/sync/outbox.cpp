@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "ledger/skeleton.h"
 #include "sync/limits.h"
 
 namespace postern::sync {
@@ -160,13 +161,51 @@ Seq Outbox::put_turn(Round& round, const Id128& stream, Seq first, Seq last) {
   return Seq(first.value + sealed.size() - 1);
 }
 
+// The event, if a step up to `to` needs it: "" if not. None: it is not there.
+std::optional<std::string> Outbox::read_kept(const Id128& stream, Seq seq, Seq to) {
+  Result<std::optional<std::string>> sealed = replica_.read(stream, seq);
+  if (!sealed || !*sealed) return std::nullopt;
+  const Result<ledger::Event> event = ledger::read_event(**sealed);
+  if (!event) return std::nullopt;
+  if (seq != to && ledger::is_condensable(event->kind)) return std::string();
+  return std::move(**sealed);
+}
+
+Seq Outbox::put_step(Round& round, const PeerView::Turn& turn) {
+  std::vector<std::string> sealed;
+  std::size_t bytes = kStepHeadBytes;
+  Seq last;
+  while (last < turn.last) {
+    const Seq from = last == Seq() ? turn.first : last.next();
+    const std::optional<Seq> seq = replica_.index().next_at(turn.stream, from);
+    if (!seq || *seq > turn.last) return Seq();
+    std::optional<std::string> event = read_kept(turn.stream, *seq, turn.last);
+    if (!event) return Seq();
+    if (!event->empty()) {
+      bytes += kEventHeadBytes + event->size();
+      if (bytes > kMaxEventsBytes || bytes > credit_bytes() || !has_room(round, bytes)) break;
+      sealed.push_back(std::move(*event));
+    }
+    last = *seq;
+  }
+  if (sealed.empty()) return last;
+  Step step{session_, turn.stream, turn.last, turn.begins, last == turn.last, {}};
+  step.sealed.assign(sealed.begin(), sealed.end());
+  const Bytes message = encode(step);
+  if (!put(round, message)) return Seq();
+  sent_bytes_ += message.size();
+  events_out_ += sealed.size();
+  return last;
+}
+
 // Less than the largest event's credit waits for more, whatever the next event's size.
 void Outbox::put_events(Round& round) {
   while (has_room(round, kMaxEventsBytes)) {
     const std::optional<PeerView::Turn> turn =
         credit_bytes() >= kMaxEventsBytes ? view_.next_turn(round.now_ns) : std::nullopt;
     if (!turn) return;
-    const Seq last = put_turn(round, turn->stream, turn->first, turn->last);
+    const Seq last =
+        turn->step ? put_step(round, *turn) : put_turn(round, turn->stream, turn->first, turn->last);
     if (!round.open) return;
     if (last != Seq())
       view_.sent(turn->stream, last, round.now_ns);

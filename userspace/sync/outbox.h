@@ -71,6 +71,9 @@ class Outbox {
   void answer_wants(Round& round);
   // Sends events from `first` on; the last that was sent, or 0.
   Seq put_turn(Round& round, const Id128& stream, Seq first, Seq last);
+  // The same of a step.
+  Seq put_step(Round& round, const PeerView::Turn& turn);
+  std::optional<std::string> read_kept(const Id128& stream, Seq seq, Seq to);
 
   ledger::Replica& replica_;
   const MarkTable& marks_;

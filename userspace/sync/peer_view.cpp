@@ -53,6 +53,7 @@ std::optional<std::vector<Id128>> PeerView::take(const Marks& marks) {
       changed.push_back(at->first);
       missing_ -= at->second.missing;
       behind_.erase(at->first);
+      if (stepping_ == at->first) stepping_.reset();
     }
     entries_.erase(begin, end);
     if (marks.span == kAllStreams) told_ = true;
@@ -115,8 +116,15 @@ PeerView::Calls PeerView::review(const Id128& stream, std::uint64_t now_ns) {
     calls = Calls::walk;
   else if (lacks && replica_->index().next_at(stream, entry.seq.next()) != entry.seq.next())
     calls = Calls::skip;
-  if (!lacks || calls != Calls::nothing) {
+  const Seq step =
+      calls == Calls::skip
+          ? replica_->index().step_behind(stream, entry.seq, last_useful(entry, own)).value_or(Seq())
+          : Seq();
+  if (entry.step != step) entry.next = entry.seq.next();
+  entry.step = step;
+  if (!lacks || (calls != Calls::nothing && step == Seq())) {
     behind_.erase(stream);
+    if (stepping_ == stream) stepping_.reset();
   } else if (behind_.insert(stream).second) {
     const bool at_once = own->author == own_;
     entry.since_ns = at_once ? 0 : now_ns + kRelayDelay_ns;
@@ -127,6 +135,14 @@ PeerView::Calls PeerView::review(const Id128& stream, std::uint64_t now_ns) {
 std::optional<PeerView::Turn> PeerView::turn_of(const Id128& stream, std::uint64_t now_ns) {
   Entry& entry = entries_.at(stream);
   if (now_ns < entry.since_ns) return std::nullopt;
+  if (entry.step != Seq()) {
+    if (stepping_ && *stepping_ != stream) return std::nullopt;
+    if (entry.next <= entry.step) return step_of(stream, entry);
+    if (now_ns < entry.patience_ns) return std::nullopt;
+    entry.next = entry.seq.next();
+    ++entry.stalls;
+    return step_of(stream, entry);
+  }
   const Seq last = last_useful(entry, replica_->fold().find(stream));
   if (entry.stalls == 0 && entry.next <= last) return Turn{stream, entry.next, last};
   if (now_ns < entry.patience_ns) return std::nullopt;
@@ -134,6 +150,10 @@ std::optional<PeerView::Turn> PeerView::turn_of(const Id128& stream, std::uint64
   entry.next = entry.seq.next();
   ++entry.stalls;
   return Turn{stream, entry.next, entry.next};
+}
+
+PeerView::Turn PeerView::step_of(const Id128& stream, const Entry& entry) {
+  return {stream, entry.next, entry.step, true, entry.next == entry.seq.next()};
 }
 
 std::optional<PeerView::Turn> PeerView::next_turn(std::uint64_t now_ns) {
@@ -150,12 +170,18 @@ void PeerView::sent(const Id128& stream, Seq last, std::uint64_t now_ns) {
   entry.next = last.next();
   entry.patience_ns = now_ns + stall_ns(entry.stalls);
   turn_ = stream;
+  if (entry.step != Seq() && last < entry.step)
+    stepping_ = stream;
+  else if (stepping_ == stream)
+    stepping_.reset();
 }
 
 void PeerView::put_off(const Id128& stream, std::uint64_t now_ns) {
   Entry& entry = entries_.at(stream);
   ++entry.stalls;
   entry.patience_ns = now_ns + stall_ns(entry.stalls);
+  if (entry.step != Seq()) entry.next = entry.step.next();
+  if (stepping_ == stream) stepping_.reset();
 }
 
 void PeerView::forget_sent() {
@@ -164,6 +190,7 @@ void PeerView::forget_sent() {
     entry.patience_ns = 0;
     entry.stalls = 0;
   }
+  stepping_.reset();
 }
 
 }  // namespace postern::sync

@@ -25,6 +25,8 @@ class PeerView {
     Id128 stream{};
     Seq first;
     Seq last;
+    bool step = false;    // a step up to `last`, with holes
+    bool begins = false;  // the step's first part
   };
 
   // `replica` must outlive this. `own`: whose streams go out without delay.
@@ -64,6 +66,7 @@ class PeerView {
     std::uint64_t patience_ns = 0;
     unsigned stalls = 0;
     std::uint64_t missing = 0;
+    Seq step;  // what follows was compacted away here: a step up to this event leads on; 0: no need
   };
 
   void set(const StreamMark& mark);
@@ -71,6 +74,7 @@ class PeerView {
   void note_missing(Entry& entry, const ledger::StreamState* own);
   Seq last_useful(const Entry& entry, const ledger::StreamState* own) const;
   std::optional<Turn> turn_of(const Id128& stream, std::uint64_t now_ns);
+  static Turn step_of(const Id128& stream, const Entry& entry);
 
   const ledger::Replica* replica_;
   wire::PublicKey own_;
@@ -79,7 +83,8 @@ class PeerView {
   std::vector<Span> awaited_;
   bool told_ = false;
   std::uint64_t missing_ = 0;
-  Id128 turn_{};  // the stream that was sent last
+  Id128 turn_{};                   // the stream that was sent last
+  std::optional<Id128> stepping_;  // whose step was begun: no other one begins before it is sent
 };
 
 }  // namespace postern::sync

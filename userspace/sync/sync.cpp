@@ -45,6 +45,8 @@ void Sync::begin(std::string_view gateway, Session& session) {
   session.view = PeerView(replica_, own_);
   session.outbox.restart();
   session.walks.clear();
+  session.step.reset();
+  session.skips.clear();
   session.over = false;
   session.outbox.tell_credit(*session.inbox.raise(window_bytes(linked()), true));
   round(gateway, session);
@@ -99,7 +101,9 @@ void Sync::on_message(std::string_view gateway, ByteView message) {
     return punish(gateway, account, said.error().message());
   }
   Session& session = *account.session;
-  if (!said || !std::holds_alternative<Events>(*said)) session.control_bytes += message.size();
+  const bool has_credit =
+      said && (std::holds_alternative<Events>(*said) || std::holds_alternative<Step>(*said));
+  if (!has_credit) session.control_bytes += message.size();
   if (!session.held && session.control_bytes > kControlBytesATick) {
     session.held = true;
     carrier_.hold(gateway);
@@ -130,8 +134,10 @@ void Sync::hear(std::string_view gateway, Account& account, const Message& messa
     session.outbox.serve(*want);
   } else if (const auto* events = std::get_if<Events>(&message); events != nullptr) {
     return hear_events(gateway, account, *events, bytes);
-  } else {
-    ++counts_.skipped;
+  } else if (const auto* step = std::get_if<Step>(&message); step != nullptr) {
+    return hear_step(gateway, account, *step, bytes);
+  } else if (const auto* skip = std::get_if<Skip>(&message); skip != nullptr) {
+    hear_skip(session, *skip);
   }
   round(gateway, session);
 }
@@ -187,7 +193,7 @@ void Sync::hear_events(std::string_view gateway, Account& account, const Events&
     ++counts_.overdrawn;
     return punish(gateway, account, "it sends more events than it has credit for");
   }
-  VerifyJob job{events.stream, events.first, {}};
+  VerifyJob job{events.stream, events.first, {}, std::nullopt};
   for (const std::string_view sealed : events.sealed) {
     const std::optional<Hash256> known =
         job.sealed.empty() ? replica_.fold().hash_at(job.stream, job.first) : std::nullopt;
@@ -225,13 +231,15 @@ void Sync::judged(const std::string& gateway, std::uint32_t session, Verdict ver
   Account& account = account_of(gateway);
   // Of a session that is over: it will come again.
   if (!account.listens() || account.session->inbox.session() != session) return;
-  account.session->inbox.verified(std::move(verdict.good));
+  account.session->inbox.verified(verdict.step ? std::vector<ledger::VerifiedEvent>()
+                                               : std::move(verdict.good));
   if (verdict.unread) ++counts_.unread;
   if (verdict.forged) {
     ++counts_.forged;
     offer_ready(account);
     return punish(gateway, account, std::move(verdict.why));
   }
+  if (verdict.step && !verdict.unread) take_part(account, std::move(verdict));
   work(gateway, account);
 }
 

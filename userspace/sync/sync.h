@@ -60,6 +60,17 @@ class Sync final : public mesh::LinkHandler {
     Seq lowest;  // that is known to differ
     std::uint64_t patience_ns = 0;
   };
+  // A step, as far as it came (SPEC 9.6).
+  struct Assembly {
+    Id128 stream{};
+    Seq to;
+    std::vector<ledger::VerifiedEvent> events;
+    std::size_t bytes = 0;
+  };
+  struct PutOff {
+    Seq head;
+    std::uint64_t since_ns = 0;
+  };
   struct Session {
     Session(ledger::Replica& replica, const MarkTable& marks, const wire::PublicKey& own)
         : view(replica, own), outbox(replica, marks, view) {}
@@ -69,6 +80,8 @@ class Sync final : public mesh::LinkHandler {
     PeerView view;
     Outbox outbox;  // lives as long as the link does, since it counts what the peer's credit was used for
     std::map<Id128, Walk> walks;
+    std::optional<Assembly> step;   // that comes in parts
+    std::map<Id128, Seq> skips;     // from where on the peer has what we lack of a stream
     std::size_t control_bytes = 0;  // since the last tick
     unsigned rounds = 0;            // likewise
     bool held = false;
@@ -92,6 +105,13 @@ class Sync final : public mesh::LinkHandler {
   void hear_marks(std::string_view gateway, Account& account, const Marks& marks);
   void hear_ranges(Session& session, const Ranges& ranges);
   void hear_events(std::string_view gateway, Account& account, const Events& events, std::size_t bytes);
+  void hear_skip(Session& session, const Skip& said);
+  void hear_step(std::string_view gateway, Account& account, const Step& step, std::size_t bytes);
+  void take_part(Account& account, Verdict verdict);
+  bool make_room(Assembly& assembly, std::size_t bytes);
+  void end_step(Account& account, Assembly whole);
+  bool may_step(const Id128& stream);
+  bool may_have(const Session& session, const Id128& stream, Seq seq) const;
   void review(Session& session, const Id128& stream);
   void review_ours(Session& session, const Span& span);
   void start_walk(Session& session, const Id128& stream);
@@ -113,6 +133,7 @@ class Sync final : public mesh::LinkHandler {
   EarlyEvents early_;
   SyncCounts counts_;
   std::map<std::string, Account, std::less<>> accounts_;
+  std::map<Id128, PutOff> steps_put_off_;
   std::set<Id128> changed_;
   Lamport early_lamport_;  // when early events were last tried
   bool all_changed_ = true;

@@ -14,7 +14,11 @@ std::vector<SyncCount> named(const SyncCounts& counts) {
                          {"overdrawn", counts.overdrawn},
                          {"passed_over", counts.passed_over},
                          {"skipped", counts.skipped},
-                         {"dropped_early", counts.dropped_early}});
+                         {"dropped_early", counts.dropped_early},
+                         {"stepped", counts.stepped},
+                         {"step_waits", counts.step_waits},
+                         {"step_unproven", counts.step_unproven},
+                         {"step_dropped", counts.step_dropped}});
   return out;
 }
 

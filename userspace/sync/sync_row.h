@@ -39,6 +39,10 @@ struct SyncCounts {
   std::uint64_t passed_over = 0;                // messages of gateways that are not listened to
   std::uint64_t skipped = 0;                    // streams that a peer has compacted what we lack of
   std::uint64_t dropped_early = 0;              // for which there was no room
+  std::uint64_t stepped = 0;                    // steps over what was compacted away that were taken
+  std::uint64_t step_waits = 0;     // that were put off, since others may have what they leave out
+  std::uint64_t step_unproven = 0;  // that are not what the stream's author summed up
+  std::uint64_t step_dropped = 0;   // for which there was no room
 
   void count(ledger::Offer came_of) { ++offers[static_cast<std::size_t>(came_of)]; }
 };

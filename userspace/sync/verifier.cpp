@@ -7,6 +7,7 @@ namespace postern::sync {
 
 Verdict verify(const VerifyJob& job) {
   Verdict out;
+  out.step = job.step;
   Seq seq = job.first;
   for (const std::string& sealed : job.sealed) {
     Result<ledger::Event> event = ledger::open_event(sealed);
@@ -16,14 +17,15 @@ Verdict verify(const VerifyJob& job) {
       out.why = event.error().message();
       return out;
     }
-    if (event->stream != job.stream || event->seq != seq) {
+    const bool in_place = job.step ? event->seq >= seq && event->seq <= job.step->to : event->seq == seq;
+    if (event->stream != job.stream || !in_place) {
       out.forged = true;
       out.why = "event " + to_hex(event->stream) + "/" + std::to_string(event->seq.value) + " was sent as " +
                 to_hex(job.stream) + "/" + std::to_string(seq.value);
       return out;
     }
+    seq = event->seq.next();
     out.good.push_back({std::move(*event), sealed, ledger::event_hash(sealed)});
-    seq = seq.next();
   }
   return out;
 }

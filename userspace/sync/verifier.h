@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,10 +12,17 @@
 
 namespace postern::sync {
 
+struct StepPart {
+  Seq to;
+  bool first = false;
+  bool last = false;
+};
+
 struct VerifyJob {
   Id128 stream{};
   Seq first;
   std::vector<std::string> sealed;  // said to be the stream's events from `first` on
+  std::optional<StepPart> step{};   // likewise, but with holes
 };
 
 struct Verdict {
@@ -22,6 +30,7 @@ struct Verdict {
   bool forged = false;  // a wrong signature, or another event than was said: no gateway passes that on
   bool unread = false;  // no event as this version knows them
   std::string why;      // when it is one of these
+  std::optional<StepPart> step;  // the job's
 };
 
 Verdict verify(const VerifyJob& job);

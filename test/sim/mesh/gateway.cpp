@@ -3,7 +3,9 @@
 
 #include <thread>
 
+#include "ledger/authority_events.h"
 #include "ledger/errors.h"
+#include "ledger/event_rules.h"
 #include "ledger/segmented_journal.h"
 #include "ledger/stream_history.h"
 #include "mesh/errors.h"
@@ -61,8 +63,10 @@ void Gateway::start() {
   restraint_ = {};
   replica_ = std::make_unique<ledger::Replica>(std::string(kMesh));
   ledger::StreamHistory history(key_.public_key());
+  ledger::JournalOptions order = options();
+  order.on_base = [this](const ledger::Base& base) { replica_->begin(base); };
   Result<std::unique_ptr<ledger::Journal>> journal =
-      ledger::SegmentedJournal::open(std::make_unique<ledger::sim::SimulatedDirectory>(disk_), options(),
+      ledger::SegmentedJournal::open(std::make_unique<ledger::sim::SimulatedDirectory>(disk_), order,
                                      [&](const ledger::Record& record) -> Result<> {
                                        const Result<ledger::Event> event = ledger::read_event(record.payload);
                                        if (!event) return tl::unexpected(event.error());
@@ -178,6 +182,22 @@ void Gateway::wake_up() {
 void Gateway::poison() {
   world_.say(name_ + "'s disk fails");
   disk_.arm({ledger::sim::Call::datasync, 1, 5});
+}
+
+// A compaction leaves the segments of the round before: a later one does away with them.
+void Gateway::work_and_compact(std::size_t events) {
+  if (!acts()) return;
+  world_.say(name_ + " adopts and compacts");
+  for (std::size_t i = 0; i < events && !is_poisoned(); ++i) {
+    const ledger::TimestampSeen seen{
+        {Serial(1), Hash256{1}}, UtcSeconds(500), UtcSeconds(900), std::string(700, 'd')};
+    [[maybe_unused]] const Result<> written =
+        stream_->write(std::vector<ledger::Draft>{ledger::draft_of(ledger::AuthorityEvent(seen))});
+  }
+  ledger::EventSummary summary(ledger::compaction_rules(), key_.public_key());
+  const Result<ledger::CompactionReport> report = journal_->compact({key_, summary, 1});
+  if (!report || !report->compacted) return;
+  replica_->compacted(*report->in_force);
 }
 
 void Gateway::set_automatic() {

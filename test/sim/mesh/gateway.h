@@ -49,6 +49,8 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
   // Its kernel does not change who holds.
   void refuse_holders(bool refuse) { refuses_holders_ = refuse; }
+  // Events that a compaction does away with, and one.
+  void work_and_compact(std::size_t events);
   // From now on it claims what nobody holds.
   void set_automatic();
   void take_image();
@@ -72,6 +74,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   const std::map<ResourceNumber, KernelRow>& kernel() const { return kernel_; }
   std::uint64_t boot_ns() const { return clock_.boot_ns(); }
   const ledger::Replica& replica() const { return *replica_; }
+  const sync::Sync& sync() const { return *sync_; }
   claims::Claims& claims() { return *claims_; }
   const wire::PublicKey& node() const { return key_.public_key(); }
   const std::string& name() const { return name_; }

@@ -25,6 +25,8 @@ class Life {
   std::string run();
   std::uint64_t steps() const { return steps_; }
   std::uint64_t takeovers() const { return oracle_->takeovers(); }
+  // Steps over what was compacted away that gateways took which run at the end.
+  std::uint64_t steps_over() const;
 
  private:
   struct Later {
@@ -34,6 +36,7 @@ class Life {
 
   void make_roster();
   void make_gateways();
+  bool is_late(const Gateway& gateway) const;
   std::string run_for(std::uint64_t time_ns);
   std::string step();
   void relink();
@@ -49,6 +52,7 @@ class Life {
 
   World world_;
   const bool apart_;
+  const bool condenses_;  // gateways adopt and compact, and one comes late (SPEC 5.7)
   Network network_;
   ledger::Roster roster_;
   std::map<wire::PublicKey, std::string> names_;

@@ -255,6 +255,9 @@ TEST_CASE("links listen at the signed addresses, at others that are named, or ar
   CHECK(parsed(kSmall).value().links);
   CHECK_FALSE(parsed(kSmall).value().links_listen);
   CHECK_FALSE(with("links: off\n").value().links);
+  CHECK(parsed(kSmall).value().links_snapshots);
+  CHECK_FALSE(with("links: {snapshots: false}\n").value().links_snapshots);
+  CHECK_FALSE(with("links: {snapshots: false}\n").value().links_listen);
   const Config config = with("links: {listen: [\"10.0.0.1:7946\", \"[2001:db8::1]:7947\"]}\n").value();
   CHECK(config.links);
   REQUIRE(config.links_listen);

@@ -7,6 +7,7 @@
 #include "ledger/posix_directory.h"
 #include "ledger/repair.h"
 #include "ledger/scan.h"
+#include "ledger/skeleton.h"
 #include "ledger/stream.h"
 #include "support/authority_history.h"
 #include "unit/ledger/scratch_journal.h"
@@ -22,7 +23,9 @@ using postern::testing::snapshot_id;
 using postern::testing::text_of;
 
 // Parts of a state that RandomHistory can come by, each owed to one event, and StreamOpened.
-constexpr std::size_t kMostKept = 8 + 3 + 3 + 1;
+constexpr std::size_t kMostOwed = 8 + 3 + 3 + 1;
+// And those that the stream's author has not summed up yet, and the summary before them.
+constexpr std::size_t kMostKept = kMostOwed + kCondensedEvents + 2;
 
 const SystemClock kClock;
 
@@ -158,6 +161,7 @@ TEST_CASE("a kind that no rule knows stays whole, whatever the rules drop around
   Event event;
   event.mesh = "m";
   event.key = key.public_key();
+  Skeleton skeleton;
   for (std::uint64_t n = 1; n <= 3000; ++n) {
     const Draft draft = draft_of(AuthorityActive{snapshot_id(1), Generation(n)});
     event.kind = n % 3 == 0 ? "OfALaterVersion" : draft.kind;
@@ -167,11 +171,19 @@ TEST_CASE("a kind that no rule knows stays whole, whatever the rules drop around
     const std::string sealed = seal_event(event, key);
     REQUIRE(summary.add({Lseq(n), RecordType::event, {}, sealed}));
     event.prev = event_hash(sealed);
+    skeleton.add(event.kind, event.seq, event.prev);
   }
+  event.kind = std::string(kStreamCondensed);
+  event.body = body_of(skeleton);
+  event.seq = Seq(3001);
+  event.lamport = Lamport(3001);
+  const std::string sealed = seal_event(event, key);
+  event.prev = event_hash(sealed);
+  REQUIRE(summary.add({Lseq(3001), RecordType::event, {}, sealed}));
   const Result<BaseState> state = summary.finish();
   REQUIRE(state);
-  CHECK(state->events.size() == 1000 + 1);
-  CHECK(state->streams.begin()->second.seq == Seq(3000));
+  CHECK(state->events.size() == 1000 + 1 + 1);
+  CHECK(state->streams.begin()->second.seq == Seq(3001));
   CHECK(state->streams.begin()->second.hash == event.prev);
 }
 
@@ -195,12 +207,17 @@ TEST_CASE(
   REQUIRE(summary.rescue({Lseq(2), RecordType::event, {}, sealed(2)}).value());
   REQUIRE(summary.add({Lseq(4), RecordType::event, {}, sealed(4)}));
   REQUIRE(summary.add({Lseq(5), RecordType::event, {}, sealed(3)}));
+  event.kind = std::string(kStreamCondensed);
+  event.body = body_of(Skeleton());  // of a stream that has none
+  event.seq = Seq(4);
+  event.lamport = Lamport(4);
+  REQUIRE(summary.add({Lseq(6), RecordType::event, {}, seal_event(event, key)}));
   const Result<BaseState> state = summary.finish();
   REQUIRE(state);
   std::vector<std::uint64_t> kept;
   for (const KeptEvent& found : state->events)
     kept.push_back(found.lseq.value);
-  CHECK(kept == std::vector<std::uint64_t>{2, 4});
+  CHECK(kept == std::vector<std::uint64_t>{2, 4, 6});
 }
 
 TEST_CASE("no rule keeps others' events, nor own ones that the peers gave back") {
@@ -208,9 +225,11 @@ TEST_CASE("no rule keeps others' events, nor own ones that the peers gave back")
   const wire::SecretKey other = wire::SecretKey::generate();
   EventSummary summary(compaction_rules(), own.public_key());
   std::uint64_t lseq = 0;
+  std::map<Id128, Skeleton> skeletons;
   const auto add = [&](StreamWriter& writer, std::string kind, wire::Json body) {
     const SealedEvent event = writer.write(std::move(kind), std::move(body));
     REQUIRE(summary.add({Lseq(++lseq), RecordType::event, {}, event.sealed}));
+    skeletons[writer.stream()].add(event.event.kind, event.event.seq, event.hash);
   };
   const auto opened_for = [](const wire::Json& predecessor) {
     return wire::Json::object({{"head", nullptr}, {"last_seq", nullptr}, {"predecessor", predecessor}});
@@ -235,6 +254,8 @@ TEST_CASE("no rule keeps others' events, nor own ones that the peers gave back")
   active(first, 50);
   add(lost, std::string(kStreamOpened), opened_for(to_hex(first.stream())));
   active(lost, 60);
+  for (StreamWriter* writer : {&first, &second, &lost, &foreign})
+    add(*writer, std::string(kStreamCondensed), body_of(skeletons[writer->stream()]));
   const Result<BaseState> state = summary.finish();
   REQUIRE(state);
   CHECK(state->floors.empty());

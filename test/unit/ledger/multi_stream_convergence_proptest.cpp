@@ -176,7 +176,8 @@ class Replica {
     const Roster roster = fold_.claims().roster();
     fold_ = Fold("blue");
     for (const SealedEvent* e : taken_)
-      if (e->event.kind.starts_with("Claim") || e->event.kind == "FenceRaised") fold_.recall(e->event);
+      if (e->event.kind.starts_with("Claim") || e->event.kind == "FenceRaised")
+        fold_.recall(e->event, e->hash);
     fold_.start(heads);
     fold_.judge_by(roster);
   }

@@ -62,6 +62,7 @@ class Node {
     scratch_.replayed.clear();
     replica = std::make_unique<Replica>("blue");
     StreamHistory history(key.public_key());
+    scratch_.options.on_base = [this](const Base& base) { replica->begin(base); };
     Result<std::unique_ptr<Journal>> journal =
         Journal::open(scratch_.options, [&](const Record& record) -> Result<> {
           const Result<Event> event = open_event(record.payload);

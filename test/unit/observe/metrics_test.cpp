@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 
 #include "dataplane/counters.h"
+#include "sync/snapshot_exchange.h"
+#include "sync/sync_row.h"
 
 using namespace postern;
 using namespace postern::observe;
@@ -43,6 +45,38 @@ TEST_CASE("every reason for which a link is refused is there at 0, and links sho
   CHECK(has_line(text, "postern_link_up{gateway=\"g3\"} 0"));
   CHECK(has_line(text, "postern_link_rtt_seconds{gateway=\"g2\"} 0.0015"));
   CHECK(has_line(text, "postern_link_timeouts_total 0"));
+}
+
+TEST_CASE("sync shows by gateway, and what came of events and snapshots by result") {
+  Observation seen;
+  LinkObservation link{"g2", true, std::nullopt};
+  link.events_in = 7;
+  link.events_out = 9;
+  link.events_missing = 11;
+  link.throttled = true;
+  seen.links = {link, {"g3", false, std::nullopt}};
+  sync::SyncCounts counts;
+  counts.count(ledger::Offer::taken);
+  counts.step_unproven = 3;
+  for (const sync::SyncCount& count : sync::named(counts))
+    seen.sync_results.emplace_back(count.name, count.value);
+  sync::SnapshotCounts snapshots;
+  snapshots.refused = 2;
+  for (const sync::SyncCount& count : sync::named(snapshots))
+    seen.snapshot_results.emplace_back(count.name, count.value);
+  const std::string text = metrics_text(seen);
+  CHECK(has_line(text, "postern_sync_events_total{gateway=\"g2\",direction=\"in\"} 7"));
+  CHECK(has_line(text, "postern_sync_events_total{gateway=\"g2\",direction=\"out\"} 9"));
+  CHECK(has_line(text, "postern_sync_events_total{gateway=\"g3\",direction=\"in\"} 0"));
+  CHECK(has_line(text, "postern_replica_lag_events{gateway=\"g2\"} 11"));
+  CHECK(has_line(text, "postern_sync_throttled{gateway=\"g2\"} 1"));
+  CHECK(has_line(text, "postern_sync_throttled{gateway=\"g3\"} 0"));
+  CHECK(has_line(text, "postern_sync_results_total{result=\"taken\"} 1"));
+  CHECK(has_line(text, "postern_sync_results_total{result=\"step_unproven\"} 3"));
+  for (const char* none : {"forged", "unread", "malformed", "overdrawn", "full", "diverges", "stepped"})
+    CHECK(has_line(text, "postern_sync_results_total{result=\"" + std::string(none) + "\"} 0"));
+  CHECK(has_line(text, "postern_link_snapshots_total{result=\"refused\"} 2"));
+  CHECK(has_line(text, "postern_link_snapshots_total{result=\"adopted\"} 0"));
 }
 
 TEST_CASE("the kernel's totals are shown as they are") {

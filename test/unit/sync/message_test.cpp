@@ -56,6 +56,8 @@ TEST_CASE("every message reads back as it was, and has one encoding") {
       events_of(40, sealed),
       Want{id(4), Seq(1), Seq(8)},
       Skip{id(4), Seq(77)},
+      Step{9, id(4), Seq(77), true, false, {sealed, sealed}},
+      Step{9, id(4), Seq(77), false, true, {sealed}},
   };
   for (const Message& message : messages) {
     const Bytes bytes = encode(message);
@@ -72,7 +74,7 @@ TEST_CASE("every message reads back as it was, and has one encoding") {
 TEST_CASE("what no gateway sends is refused by what is wrong with it") {
   CHECK(trouble(Bytes{}) == "sync.malformed: a message without a kind");
   CHECK(trouble(Bytes{0}) == "sync.malformed: a message without a kind");
-  CHECK(decode(Bytes{8}).error().code == errc::unknown_kind);
+  CHECK(decode(Bytes{9}).error().code == errc::unknown_kind);
   CHECK(trouble(Credit{0, 5}) == "sync.malformed: credit: session 0, expected one from 1 on");
   CHECK(trouble(Bytes{1, 1}) == "sync.malformed: credit: 1 bytes, expected 12");
   const std::string order = "sync.malformed: marks: not ascending by stream, or outside of their span";

@@ -18,7 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "ledger/authority_events.h"
 #include "ledger/event_kinds.h"
+#include "ledger/event_rules.h"
 #include "ledger/stream.h"
 #include "mesh/errors.h"
 #include "sync/limits.h"
@@ -81,6 +83,7 @@ class SyncNode final : public sync::Carrier {
     scratch_.replayed.clear();
     replica = std::make_unique<ledger::Replica>("blue");
     ledger::StreamHistory history(key.public_key());
+    scratch_.options.on_base = [this](const ledger::Base& base) { replica->begin(base); };
     Result<std::unique_ptr<ledger::Journal>> journal =
         ledger::Journal::open(scratch_.options, [&](const ledger::Record& record) -> Result<> {
           const Result<ledger::Event> event = ledger::open_event(record.payload);
@@ -125,6 +128,30 @@ class SyncNode final : public sync::Carrier {
     for (std::size_t i = 0; i < number; ++i)
       drafts.push_back({"Note", wire::Json::object({{"word", word + std::string(padding, '.')}})});
     REQUIRE(stream_->write(drafts));
+  }
+  // Events of the own stream that a compaction does away with, each of so many bytes and more, and one that
+  // it keeps behind every few.
+  void adopt(std::size_t number, std::size_t padding, std::size_t keep_every = 10) {
+    for (std::size_t i = 0; i < number; ++i) {
+      const ledger::TimestampSeen seen{
+          {Serial(1), Hash256{1}}, UtcSeconds(500), UtcSeconds(900), std::string(padding, 'd')};
+      REQUIRE(stream_->write(std::vector<ledger::Draft>{ledger::draft_of(ledger::AuthorityEvent(seen))}));
+      if (keep_every > 0 && i % keep_every == 0) write(1, "kept");
+    }
+  }
+  // Until nothing is left of the segments that are full now: the round before stays otherwise.
+  void compact() {
+    for (int round = 0; round < 2; ++round) {
+      const std::uint64_t segment = journal_->status().segment;
+      while (journal_->status().segment == segment)
+        adopt(1, 45'000, 0);
+      ledger::EventSummary summary(ledger::compaction_rules(), key.public_key());
+      Result<ledger::CompactionReport> report = journal_->compact({key, summary, 1});
+      REQUIRE_MESSAGE(report, (report ? "" : report.error().message()));
+      REQUIRE(report->compacted);
+      replica->compacted(*report->in_force);
+    }
+    settle();
   }
   // Puts others' events into the journal without any link.
   void take(const std::vector<ledger::SealedEvent>& events) {

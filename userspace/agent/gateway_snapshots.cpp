@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/gateway_snapshots.h"
+
+#include <fcntl.h>
+#include <spdlog/logger.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "core/file.h"
+#include "mesh/errors.h"
+#include "sync/errors.h"
+#include "wire/hash.h"
+
+namespace postern::agent {
+namespace {
+
+constexpr std::chrono::milliseconds kTick{100};
+
+tl::unexpected<Error> unwritable(const std::filesystem::path& path) {
+  return fail(errc::file_unwritable, "cannot write " + path.string() + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+GatewaySnapshots::GatewaySnapshots(asio::io_context& io, const Gateway& gateway, const Clock& clock,
+                                   spdlog::logger& log, Door door)
+    : gateway_(gateway),
+      clock_(clock),
+      log_(log),
+      door_(std::move(door)),
+      exchange_(*this, *this),
+      each_tick_(io, kTick, [this] {
+        exchange_.tick(clock_.monotonic_ns(), gateway_.config().links && gateway_.config().links_snapshots);
+      }) {
+  // Of an agent that was killed.
+  drop();
+}
+
+SnapshotExchangeStatus GatewaySnapshots::status() const {
+  return {exchange_.counts(), exchange_.fetching_from().value_or(""), exchange_.problem()};
+}
+
+Result<> GatewaySnapshots::send(std::string_view gateway, ByteView message) {
+  if (links_ == nullptr) return fail(mesh::errc::link_down, "links are not open yet");
+  return links_->send(gateway, message);
+}
+
+// ---- what is served here
+
+// One that may be rolled back is nobody else's business yet. The file stays open, so that it can be read
+// after a newer one has taken its place.
+std::optional<sync::SnapshotOffer> GatewaySnapshots::served() {
+  const Adoption& adoption = gateway_.adoption();
+  const std::optional<authority::Adopted>& adopted = gateway_.foundation().lineage.authority.adopted;
+  if (!adopted || !adoption.is_in_force() || adoption.on_trial()) return std::nullopt;
+  const std::optional<Served>& in_force = adoption.served();
+  if (in_force->serial != adopted->serial || in_force->hash != adopted->hash) return std::nullopt;
+  const ledger::SnapshotId id{adopted->serial, adopted->hash};
+  if (known_ != id) {
+    known_ = id;
+    offer_ = look_at(StateDirectory{gateway_.config().state}.journal() / ledger::snapshot_file_name(id),
+                     id.serial);
+  }
+  return offer_;
+}
+
+std::optional<sync::SnapshotOffer> GatewaySnapshots::look_at(const std::filesystem::path& path,
+                                                             Serial serial) {
+  file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  const Result<std::string> text = read_file(path, sync::kMaxSnapshotFileBytes);
+  if (!file_ || !text) {
+    log_.warn("snapshot {} is not offered to other gateways: {} cannot be read", serial.value, path.string());
+    return std::nullopt;
+  }
+  return sync::SnapshotOffer{serial, wire::blake2b({as_bytes(*text)}), text->size()};
+}
+
+Serial GatewaySnapshots::adopted() const {
+  const std::optional<authority::Adopted>& adopted = gateway_.foundation().lineage.authority.adopted;
+  return adopted ? adopted->serial : Serial();
+}
+
+Result<Bytes> GatewaySnapshots::read(const sync::SnapshotOffer& offer, std::uint64_t offset,
+                                     std::size_t bytes) {
+  if (!file_ || offer != offer_) return fail(errc::file_unreadable, "another snapshot is served");
+  Bytes out(bytes);
+  const ssize_t got = ::pread(file_.get(), out.data(), out.size(), static_cast<off_t>(offset));
+  if (got != static_cast<ssize_t>(bytes))
+    return fail(errc::file_unreadable, "the snapshot's file is cut short");
+  return out;
+}
+
+// ---- what comes
+
+std::filesystem::path GatewaySnapshots::incoming() const {
+  return StateDirectory{gateway_.config().state}.incoming_snapshot();
+}
+
+Result<> GatewaySnapshots::begin() {
+  spool_.reset(::open(incoming().c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  return spool_ ? Result<>() : unwritable(incoming());
+}
+
+Result<> GatewaySnapshots::append(ByteView bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(spool_.get(), bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return unwritable(incoming());
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return {};
+}
+
+void GatewaySnapshots::drop() {
+  spool_.reset();
+  ::unlink(incoming().c_str());
+}
+
+Result<> GatewaySnapshots::take(const sync::SnapshotOffer& offer, std::string_view gateway) {
+  const Result<std::string> text = read_file(incoming(), sync::kMaxSnapshotFileBytes);
+  drop();
+  if (!text) return tl::unexpected(text.error());
+  if (wire::blake2b({as_bytes(*text)}) != offer.hash)
+    return fail(sync::errc::malformed, "it is not the file that was offered");
+  log_.info("snapshot {}: came from gateway {}", offer.serial.value, gateway);
+  return door_(*text);
+}
+
+}  // namespace postern::agent
