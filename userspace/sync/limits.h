@@ -72,6 +72,7 @@ inline constexpr std::uint64_t kMaxEventsInFlight = 4096;  // handed to the jour
 // A step that comes in parts, and all of all peers: more is dropped, and comes again.
 inline constexpr std::size_t kMaxStepBytes = 4 * ledger::kStepBytes;
 inline constexpr std::size_t kAllStepsBytes = std::size_t{32} << 20;
+inline constexpr std::size_t kMaxStepsPutOff = 64;  // of a peer
 static_assert(ledger::kStepBytes + ledger::kCondensedBytes + 2 * ledger::kMaxEventBytes < kMaxStepBytes);
 inline constexpr std::size_t kMaxEarlyBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMaxEarlyBytesAnAuthor = std::size_t{128} << 10;
@@ -87,7 +88,6 @@ inline constexpr std::uint64_t kLastStall_ns = 120 * mesh::kSecond_ns;
 inline constexpr std::uint64_t kWalkPatience_ns = 10 * mesh::kSecond_ns;
 // What others may still have is not stepped over before they had so long to send it.
 inline constexpr std::uint64_t kStepPatience_ns = 4 * mesh::kSecond_ns;
-static_assert(kStepPatience_ns < kFirstStall_ns, "a step that was put off is taken when it comes again");
 // A peer that sent what no gateway sends is not listened to for so long.
 inline constexpr std::uint64_t kFirstPenalty_ns = mesh::kSecond_ns;
 inline constexpr std::uint64_t kLastPenalty_ns = 300 * mesh::kSecond_ns;

@@ -46,6 +46,7 @@ void Sync::begin(std::string_view gateway, Session& session) {
   session.outbox.restart();
   session.walks.clear();
   session.step.reset();
+  session.put_off.clear();
   session.skips.clear();
   session.over = false;
   session.outbox.tell_credit(*session.inbox.raise(window_bytes(linked()), true));
@@ -369,6 +370,7 @@ void Sync::tick(std::uint64_t now_ns) {
     if (session.held) carrier_.resume(gateway);
     session.held = false;
     give_up_walks(session);
+    retry_steps(account);
     work(gateway, account);
     if (!session.over) round(gateway, session);
   }

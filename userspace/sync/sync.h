@@ -81,6 +81,7 @@ class Sync final : public mesh::LinkHandler {
     Outbox outbox;  // lives as long as the link does, since it counts what the peer's credit was used for
     std::map<Id128, Walk> walks;
     std::optional<Assembly> step;   // that comes in parts
+    std::vector<Assembly> put_off;  // whole, and waiting for what other peers say
     std::map<Id128, Seq> skips;     // from where on the peer has what we lack of a stream
     std::size_t control_bytes = 0;  // since the last tick
     unsigned rounds = 0;            // likewise
@@ -110,6 +111,8 @@ class Sync final : public mesh::LinkHandler {
   void take_part(Account& account, Verdict verdict);
   bool make_room(Assembly& assembly, std::size_t bytes);
   void end_step(Account& account, Assembly whole);
+  void take_step(Account& account, Assembly whole);
+  void retry_steps(Account& account);
   bool may_step(const Id128& stream);
   bool may_have(const Session& session, const Id128& stream, Seq seq) const;
   void review(Session& session, const Id128& stream);

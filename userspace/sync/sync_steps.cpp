@@ -52,21 +52,42 @@ void Sync::take_part(Account& account, Verdict verdict) {
 
 bool Sync::make_room(Assembly& assembly, std::size_t bytes) {
   std::size_t all = 0;
-  for (const auto& [gateway, account] : accounts_)
-    if (account.session && account.session->step) all += account.session->step->bytes;
+  for (const auto& [gateway, account] : accounts_) {
+    if (!account.session) continue;
+    if (account.session->step) all += account.session->step->bytes;
+    for (const Assembly& waiting : account.session->put_off)
+      all += waiting.bytes;
+  }
   if (assembly.bytes + bytes > kMaxStepBytes || all + bytes > kAllStepsBytes) return false;
   assembly.bytes += bytes;
   return true;
 }
 
 void Sync::end_step(Account& account, Assembly whole) {
+  if (may_step(whole.stream)) return take_step(account, std::move(whole));
+  ++counts_.step_waits;
+  std::vector<Assembly>& waiting = account.session->put_off;
+  std::erase_if(waiting, [&](const Assembly& earlier) { return earlier.stream == whole.stream; });
+  if (waiting.size() < kMaxStepsPutOff)
+    waiting.push_back(std::move(whole));
+  else
+    ++counts_.step_dropped;
+}
+
+void Sync::retry_steps(Account& account) {
+  std::vector<Assembly> waiting = std::exchange(account.session->put_off, {});
+  for (Assembly& step : waiting) {
+    if (may_step(step.stream))
+      take_step(account, std::move(step));
+    else
+      account.session->put_off.push_back(std::move(step));
+  }
+}
+
+void Sync::take_step(Account& account, Assembly whole) {
   const std::size_t events = whole.events.size();
   if (replica_.in_flight() >= kMaxEventsInFlight) {
     ++counts_.step_dropped;
-    return;
-  }
-  if (!may_step(whole.stream)) {
-    ++counts_.step_waits;
     return;
   }
   Offer came_of = replica_.offer_step(whole.events);

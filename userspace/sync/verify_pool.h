@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "sync/verifier.h"
@@ -27,16 +30,20 @@ class VerifyPool final : public Verifier {
   void verify(VerifyJob job, Done done) override;
 
  private:
+  // A job in parts, each for a thread; whoever is last hands the whole back.
   struct Order {
-    VerifyJob job;
+    std::vector<VerifyJob> parts;
+    std::vector<Verdict> verdicts;
+    std::atomic<std::size_t> left = 0;
     Done done;
   };
+  static Verdict joined(std::vector<Verdict> verdicts);
   void work();
 
   Post post_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Order> orders_;
+  std::deque<std::pair<std::shared_ptr<Order>, std::size_t>> parts_;
   bool ends_ = false;
   std::vector<std::thread> threads_;
 };

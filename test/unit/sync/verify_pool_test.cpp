@@ -45,3 +45,39 @@ TEST_CASE("a verdict stops at the first event that is not what it should be, and
   CHECK(newer.unread);
   CHECK_FALSE(newer.forged);
 }
+
+TEST_CASE("one job of many events is shared out to threads, and comes back as if one had done it") {
+  const wire::SecretKey key = wire::SecretKey::generate();
+  ledger::StreamWriter writer(key);
+  std::vector<ledger::SealedEvent> events = writer.write_all(100);
+  VerifyJob whole{writer.stream(), Seq(1), {}, std::nullopt};
+  for (const ledger::SealedEvent& event : events)
+    whole.sealed.push_back(event.sealed);
+  VerifyJob forged = whole;
+  forged.sealed[60][forged.sealed[60].find("\"word\":\"a\"") + 8] = 'b';
+  VerifyJob newer = forged;
+  newer.sealed[30] = "{\"v\":2}";
+  TaskQueue tasks;
+  std::vector<Verdict> verdicts(3);
+  {
+    VerifyPool pool([&](std::function<void()> task) { tasks.post(std::move(task)); }, 4);
+    std::size_t number = 0;
+    std::size_t back = 0;
+    for (const VerifyJob* job : {&whole, &forged, &newer})
+      pool.verify(*job, [&verdicts, &back, at = number++](Verdict verdict) {
+        verdicts[at] = std::move(verdict);
+        ++back;
+      });
+    while (back < 3)
+      if (!tasks.run_one()) std::this_thread::yield();
+  }
+  REQUIRE(verdicts[0].good.size() == 100);
+  for (std::size_t i = 0; i < events.size(); ++i)
+    CHECK(verdicts[0].good[i].hash == events[i].hash);
+  CHECK(verdicts[1].good.size() == 60);
+  CHECK(verdicts[1].forged);
+  CHECK_FALSE(verdicts[1].why.empty());
+  CHECK(verdicts[2].good.size() == 30);
+  CHECK(verdicts[2].unread);
+  CHECK_FALSE(verdicts[2].forged);
+}
