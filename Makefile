@@ -283,6 +283,14 @@ $(BUILD)/bench-fold: $(BUILD)/release/bench/fold.o $(LEDGER_OBJECTS)
 $(BUILD)/bench-sync: $(BUILD)/release/bench/sync.o $(BUILD)/libpostern.a
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LDLIBS) -o $@
+# Minutes of waiting for leases to run out; and two large meshes in memory.
+.PHONY: bench-failover bench-restart bench-resources
+bench-resources: all
+	@$(PYTHON) -B bench/resources.py
+bench-failover: all
+	@$(PYTHON) -B bench/failover.py
+bench-restart: all
+	@$(PYTHON) -B bench/restart.py
 .PHONY: bench
 bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-fold $(BUILD)/bench-sync $(BUILD)/bench-snapshot
 	@$(BUILD)/bench-datapath

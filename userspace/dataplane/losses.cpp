@@ -11,6 +11,7 @@
 #include "abi.h"
 #include "dataplane/kernel_error.h"
 #include "dataplane/kernel_log.h"
+#include "dataplane/update_row.h"
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
@@ -51,7 +52,7 @@ class TracedLosses final : public Losses {
     const std::vector<pt_losses> zeros(cpus_);
     for (const IfIndex interface : interfaces) {
       const pt_loss_key wanted{inode_, interface.value};
-      if (::bpf_map_update_elem(map_, &wanted, zeros.data(), BPF_NOEXIST) == 0 || errno == EEXIST) continue;
+      if (update_row(map_, &wanted, zeros.data(), BPF_NOEXIST) == 0 || errno == EEXIST) continue;
       return kernel_error(errc::map,
                           "cannot count the losses of interface " + std::to_string(interface.value), errno);
     }

@@ -11,12 +11,13 @@
 #include <vector>
 
 #include "dataplane/kernel_error.h"
+#include "dataplane/update_row.h"
 
 namespace postern::dataplane {
 namespace {
 
 Result<> make(int map_fd, const char* table, __u32 key, const void* value) {
-  if (::bpf_map_update_elem(map_fd, &key, value, BPF_NOEXIST) == 0 || errno == EEXIST) return {};
+  if (update_row(map_fd, &key, value, BPF_NOEXIST) == 0 || errno == EEXIST) return {};
   return kernel_error(errc::map, "cannot make row " + std::to_string(key) + " of table " + table, errno);
 }
 

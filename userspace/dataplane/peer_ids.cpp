@@ -13,6 +13,7 @@
 #include "core/bytes.h"
 #include "dataplane/errors.h"
 #include "dataplane/kernel_error.h"
+#include "dataplane/update_row.h"
 #include "wire/hash.h"
 
 namespace postern::dataplane {
@@ -90,10 +91,10 @@ Result<std::map<std::string, PeerId>> allot_peer_ids(const Plane& plane,
                                         "`posternd --detach` to forget those");
       }
       // Counters first: an id that a name has is one that counts.
-      if (::bpf_map_update_elem(counts_fd, &next, zeros.data(), BPF_NOEXIST) != 0 && errno != EEXIST) {
+      if (update_row(counts_fd, &next, zeros.data(), BPF_NOEXIST) != 0 && errno != EEXIST) {
         return kernel_error(errc::map, "cannot make the counters of peer " + name, errno);
       }
-      if (::bpf_map_update_elem(ids_fd, &key, &next, BPF_NOEXIST) != 0) {
+      if (update_row(ids_fd, &key, &next, BPF_NOEXIST) != 0) {
         return kernel_error(errc::map, "cannot keep the id of peer " + name, errno);
       }
       found->second = next++;
