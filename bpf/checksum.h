@@ -41,8 +41,11 @@ PT_FUNCTION int pt_sum_bytes(struct xdp_md* ctx, __u32 offset, __u32 length) {
     length -= PT_SUM_CHUNK;
   }
   if (!length) return pt_fold(sum);
-  asm volatile("" : "+r"(length)); /* keeps the bounds that follow where the verifier sees them */
-  if (length < 1 || length >= PT_SUM_CHUNK) return -PT_DROP_MALFORMED;
+  /* The verifier of Linux 6.1 learns nothing from "is not 0", so one comparison gives both bounds. */
+  __u32 last = length - 1;
+  asm volatile("" : "+r"(last));
+  if (last >= PT_SUM_CHUNK - 1) return -PT_DROP_MALFORMED;
+  length = last + 1;
   if (bpf_xdp_load_bytes(ctx, offset, chunk->bytes, length)) return -PT_DROP_MALFORMED;
   __builtin_memset(chunk->bytes + length, 0, 4);
   return pt_fold((__u32)bpf_csum_diff(NULL, 0, (__be32*)chunk->bytes, (length + 3) & ~3u, sum));

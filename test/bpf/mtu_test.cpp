@@ -62,6 +62,33 @@ TEST_CASE("an underlay router's too big lowers the peer's path MTU, and is the h
   CHECK(gateway.incidents()[PT_INCIDENT_PATH_MTU_LOWERED] == 2);
 }
 
+TEST_CASE(
+    "at path MTUs of 1280, 1500 and 9000 a packet of the tunnel's MTU passes, and one byte more does not") {
+  dataplane::Tables tables = mesh_tables();
+  add_host_port(tables);
+  const TestGateway gateway(tables);
+  const Network& network = Network::get();
+  set_path_mtu(gateway, kAlpha, {1280, now_s()});
+  set_path_mtu(gateway, kJumbo, {9000, now_s()});
+  for (const auto& [peer, path] :
+       {std::pair(kAlpha, 1280u), std::pair(kBeta, 1500u), std::pair(kJumbo, 9000u)}) {
+    const Interface& port = peer == kJumbo ? network.jumbo_site : network.site;
+    const auto end = [&, peer = peer](const Route& route, std::size_t size, const IpFields& fields = {}) {
+      const std::size_t headers = route.from.is_v4() ? 28 : 48;
+      const Bytes packet = udp_packet(route, 40000, 53, size - headers, fields);
+      return gateway.run(Side::local, ethernet(port.mac, network.host, packet), port.ifindex).end.text();
+    };
+    const Route four{peer == kJumbo ? ip("10.1.64.10") : site_host(), inside(peer)};
+    const Route six{site_host6(), inside6(peer)};
+    CHECK(end(four, path - 50, kDontFragment) == verdict(PT_VERDICT_ENCAPSULATED).text());
+    CHECK(end(four, path - 49, kDontFragment) == refused(PT_DROP_TOO_BIG).text());
+    CHECK(end(four, path - 50) == verdict(PT_VERDICT_ENCAPSULATED).text());
+    CHECK(end(four, path - 49) == verdict(PT_VERDICT_HANDED).text());
+    CHECK(end(six, path - 50) == verdict(PT_VERDICT_ENCAPSULATED).text());
+    CHECK(end(six, path - 49) == refused(PT_DROP_TOO_BIG).text());
+  }
+}
+
 TEST_CASE("a path MTU is never raised by a report, nor lowered beneath the floor, nor twice in a second") {
   const TestGateway gateway(mesh_tables());
   gateway.underlay(too_big(kAlpha, 100));

@@ -6,7 +6,7 @@ import struct
 
 import pytest
 
-from lab import packets
+from lab import packets, until
 from lab.mesh_lab import FORBIDDEN_UDP_PORT, SPARE_VNI, UDP_PORT, VNI
 from lab.packets import ETH_ARP, ETH_IPV4, UDP, ethernet, inner_udp, ipv4, udp, vxlan
 from lab.traffic import UdpFlow, connects, lost_nothing, send_datagrams, send_frames
@@ -157,6 +157,33 @@ def test_a_strangers_tunnel_gets_no_answer(lab, gw):
     before = gw.drops()["peer_unknown"]
     assert lab.stranger.host.ping(A4, 3, wait=0.2) == 0
     assert gw.drops()["peer_unknown"] - before >= 3
+
+
+def tunnels_from(lab, address):
+    """Peer b's tunnel, from another address of its own."""
+    lab.b.tunnel(address, lab.gateway.underlay)
+    lab.b.reach("10.1.0", "fd00:1", "10.1.0.1", "fd00:1::1")
+    lab.b.reach(lab.c.network4, lab.c.network6, "10.1.0.1", "fd00:1::1")
+
+
+def test_a_peer_that_changes_its_underlay_address_is_a_stranger_until_that_is_signed(lab, gw):
+    moved = "192.0.2.44"
+    lab.b.namespace.address("eth0", f"{moved}/24")
+    try:
+        tunnels_from(lab, moved)
+        before = gw.drops()["peer_unknown"]
+        assert lab.host_b.ping(A4, 2, wait=0.2) == 0
+        assert gw.drops()["peer_unknown"] > before
+        lab.adopt(lab.base_policy().changed(lambda tree: tree["peers"][0].update(addresses=[moved])))
+        until("b is known at its new address", lambda: lab.host_b.ping(A4, 1) == 1)
+        assert lab.host_a.ping(B4, 3) == 3
+        # And what comes from the old one is a stranger's.
+        before = gw.drops()["peer_unknown"]
+        Senders(lab).tunnel(inner_udp(B4, A4, UDP_PORT, gw.mac))
+        assert gw.drops()["peer_unknown"] - before == COUNT
+    finally:
+        tunnels_from(lab, lab.b.underlay)
+        lab.b.namespace.ip("address", "del", f"{moved}/24", "dev", "eth0")
 
 
 def test_drops_of_a_known_peer_are_counted_at_the_peer(lab, gw):

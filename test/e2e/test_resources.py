@@ -8,8 +8,9 @@ import time
 import pytest
 
 from lab import until
+from lab.capture import Capture
 from lab.kernel_tables import KernelTables
-from lab.mesh_lab import SEGMENT
+from lab.mesh_lab import SEGMENT, VNI
 from lab.two_gateways import TwoGatewayLab
 from lab.wait import PATIENCE
 
@@ -85,6 +86,27 @@ def test_a_holder_under_an_old_epoch_is_refused_by_the_others(lab):
     before = lab.gateway.drops()["stale_epoch"]
     lab.host_d.ping(lab.host_a.address4, 3, wait=0.2, source=VIP)
     assert lab.gateway.drops()["stale_epoch"] >= before + 3
+
+
+def test_scapy_reads_the_fence_option_as_it_is_specified(lab):
+    geneve = pytest.importorskip("scapy.contrib.geneve").GENEVE
+    inet, utils = pytest.importorskip("scapy.layers.inet"), pytest.importorskip("scapy.utils")
+    epoch = 0x0123456789ABCDEF
+    give(lab, lab.gateway2, epoch)
+    with Capture(lab.underlay.namespace, "to-gw2", f"udp dst port 6081 and src {lab.outer(4)}") as capture:
+        lab.host_d.ping(lab.host_a.address4, 2, wait=0.2, source=VIP)  # host-a has the address too, and answers itself
+        assert lab.host_d.ping(lab.host_a.address4, 1) == 1
+        capture.wait(3)
+        tunnels = [geneve(bytes(frame[inet.UDP].payload)) for frame in utils.rdpcap(capture.path)]
+    from_vip = [tunnel for tunnel in tunnels if tunnel[inet.IP].src == VIP]
+    assert len(from_vip) == 2 and len(tunnels) == 3
+    for tunnel in tunnels:
+        assert (tunnel.version, tunnel.vni, tunnel.proto, tunnel.critical, tunnel.oam) == (0, VNI, 0x6558, 0, 0)
+    for tunnel in from_vip:
+        (option,) = tunnel.options
+        assert (option.classid, option.type, option.length) == (0xFFF0, 1, 3)
+        assert bytes(option.data) == NUMBER.to_bytes(4, "big") + epoch.to_bytes(8, "big")
+    assert all(tunnel.options == [] for tunnel in tunnels if tunnel not in from_vip)
 
 
 def test_a_holder_stops_at_its_deadline_with_its_agent_frozen(lab):

@@ -6,7 +6,7 @@ mutation is applied to a copy of the tree; the copy's build is incremental. A mu
 survived: then the test does not guard what it claims to. Each test must pass before anything is broken.
 
     run.py            all mutants
-    run.py WORD...    those whose name contains a word
+    run.py WORD...    those whose name contains a word, and those of a file: packet.toml
 """
 import os
 import shutil
@@ -23,8 +23,9 @@ PYTEST = ["/usr/bin/python3", "-B", "-m", "pytest", "-x", "-q", "-p", "no:cachep
 def load(words):
     mutants = []
     for path in sorted(Path(__file__).parent.glob("*.toml")):
-        mutants += tomllib.loads(path.read_text())["mutant"]
-    return [m for m in mutants if not words or any(w in m["name"] for w in words)]
+        of_file = tomllib.loads(path.read_text())["mutant"]
+        mutants += [m for m in of_file if not words or any(w in m["name"] or w == path.name for w in words)]
+    return mutants
 
 
 # What a tier needs of the build so far, and what is built for it.

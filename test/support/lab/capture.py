@@ -27,6 +27,11 @@ class Capture:
         with open(self._file.name, "rb") as file:
             return file.read()
 
+    @property
+    def path(self):
+        """The pcap file, for another decoder."""
+        return self._file.name
+
     def text(self, *options):
         """One line a packet of `tcpdump OPTIONS`, what it says of inner packets joined to it."""
         lines = []

@@ -91,8 +91,8 @@ class Namespace:
 def link(left, left_device, right, right_device):
     """A veth pair that behaves like hardware towards XDP: GRO makes the far end take redirected frames, and full
     checksums leave both ends, for XDP neither fills in nor understands partial ones."""
-    run("ip", "link", "add", left_device, "netns", left.name, "type", "veth",
-        "peer", "name", right_device, "netns", right.name)
+    # From inside: Linux 6.1 would ask whether the name is taken where the command runs.
+    left.ip("link", "add", left_device, "type", "veth", "peer", "name", right_device, "netns", right.name)
     ends = ((left, left_device), (right, right_device))
     # Before either end is up: a veth learns when it opens whether its peer takes redirected frames.
     for namespace, name in ends:
