@@ -102,6 +102,22 @@ TEST_CASE("only the tables that differ are written, the others are shared by bot
   CHECK(equal_bytes(*f.generations.read_active(), next));
 }
 
+TEST_CASE("the small tables of the active generation can be read alone") {
+  Fixture f;
+  REQUIRE(f.generations.ports());
+  CHECK(f.generations.ports()->empty());
+  CHECK(f.generations.gateway()->serial == 0);
+  f.adopt(small_tables(1));
+  const Result<Tables> all = f.generations.read_active();
+  REQUIRE(all);
+  REQUIRE(!all->ports.empty());
+  Tables small = *all;
+  small.ports = *f.generations.ports();
+  CHECK(equal_bytes(small, *all));
+  CHECK(f.generations.gateway()->serial == all->gateway.serial);
+  CHECK(f.generations.gateway()->open == all->gateway.open);
+}
+
 TEST_CASE("a fill that the kernel refuses leaves the active generation untouched") {
   Fixture f;
   f.adopt(small_tables(1));

@@ -71,12 +71,14 @@ Result<> Foundation::read_kernel() {
   if (!fenced) return pass_on(std::move(fenced));
   kernel.fences = std::move(*fenced);
   if (generations->active() == Generation()) return {};
-  const Result<dataplane::Tables> active = generations->read_active();
-  if (!active) return tl::unexpected(active.error());
-  for (const auto& [key_of_port, port] : active->ports)
+  const auto ports = generations->ports();
+  if (!ports) return tl::unexpected(ports.error());
+  for (const auto& [key_of_port, port] : *ports)
     if (port.role != PT_ROLE_CARRIER) kernel_slots.emplace(port.device, port.slot);
-  kernel.serial = Serial(active->gateway.serial);
-  kernel_open = active->gateway.open != 0;
+  const Result<pt_gateway> gateway = generations->gateway();
+  if (!gateway) return tl::unexpected(gateway.error());
+  kernel.serial = Serial(gateway->serial);
+  kernel_open = gateway->open != 0;
   return {};
 }
 

@@ -288,6 +288,20 @@ Result<Rows<__u32, pt_resource>> Generations::holders() const {
   return rows;
 }
 
+Result<Rows<pt_port_key, pt_port>> Generations::ports() const {
+  Rows<pt_port_key, pt_port> rows;
+  if (active() == Generation()) return rows;
+  const State& state = *state_;
+  Result<> read = read_rows("ports", state.plane.map_fd("ports"), state.selector.active_slot(), rows);
+  if (!read) return pass_on(std::move(read));
+  return rows;
+}
+
+Result<pt_gateway> Generations::gateway() const {
+  if (active() == Generation()) return pt_gateway{};
+  return state_->gateway(state_->selector.active_slot());
+}
+
 Result<Tables> Generations::read_active() const {
   const State& state = *state_;
   const std::uint32_t slot = state.selector.active_slot();

@@ -45,8 +45,11 @@ class Generations {
   // Equal rows: nothing is written. On failure the active generation is untouched and still served. Fails
   // with errc::map while nothing was adopted.
   Result<SwapReport> hold(const Rows<__u32, pt_resource>& resources, Generation floor = Generation());
-  // Who holds them in the active generation; nobody while nothing was adopted.
+  // Of the active generation alone, without its large tables; nothing while nothing was adopted. `holders`:
+  // who holds the resources.
   Result<Rows<__u32, pt_resource>> holders() const;
+  Result<Rows<pt_port_key, pt_port>> ports() const;
+  Result<pt_gateway> gateway() const;
 
   // The active generation is closed from this instant of CLOCK_MONOTONIC on, in nanoseconds, whether or not
   // an agent lives; 0: it is not. One store, which may move the instant either way.
