@@ -272,7 +272,9 @@ void Claims::judge_rounds() {
     if (seen.round) continue;
     for (const Echo& echo : seen.beat.echoes) {
       const bool answers = echo.node == own_ && echo.boots == boots_ && echo.beats >= first_beat_;
-      if (answers && told_all(seen)) nodes_.find(key)->round = true;
+      if (!answers || !told_all(seen)) continue;
+      nodes_.find(key)->round = true;
+      hurry_ = hurry_ || !tenures_.empty();  // what was held on may be renewed now, and only a beat renews
     }
   }
   if (fellows_.empty() || ground_.may_have_forgotten().empty()) return;
