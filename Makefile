@@ -274,6 +274,12 @@ $(BUILD)/bench-snapshot: $(BUILD)/release/bench/snapshot.o $(BUILD)/libpostern.a
 $(BUILD)/bench-fold: $(BUILD)/release/bench/fold.o $(LEDGER_OBJECTS)
 	@echo "  LINK   $@"
 	@$(CXX) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@
+# Minutes of waiting for leases to run out; and two large meshes in memory.
+.PHONY: bench-failover bench-restart
+bench-failover: all
+	@$(PYTHON) -B bench/failover.py
+bench-restart: all
+	@$(PYTHON) -B bench/restart.py
 .PHONY: bench
 bench: $(BUILD)/bench-datapath $(BUILD)/bench-journal $(BUILD)/bench-fold $(BUILD)/bench-snapshot
 	@$(BUILD)/bench-datapath

@@ -62,6 +62,12 @@ class KernelTables:
     def set_fence(self, number, epoch, deadline_boot_ns):
         self._write(("pinned", self.pin("fences")), struct.pack("<I", number), struct.pack("<QQ", epoch, deadline_boot_ns))
 
+    def deadline_boot_ns(self, number):
+        """Of a resource's lease."""
+        row = json.loads(run("bpftool", "-j", "map", "lookup", "pinned", self.pin("fences"), "key",
+                             *_words(struct.pack("<I", number))).stdout)
+        return struct.unpack("<QQ", _bytes(row["value"])[:16])[1]
+
     def selector(self):
         """(generation, slot)"""
         word = self._selector_word(0)
