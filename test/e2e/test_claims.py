@@ -145,7 +145,7 @@ def test_the_authority_takes_a_resource_from_a_gateway_that_beats_on(lab):
     assert lab.wait_for(holder) == epoch + 1
     owners = lab.gateways[2].ask("claims", "--history", RESOURCE)["owners"]
     assert [(row["verdict"]) for row in owners[-2:]] == ["revoked", "live"]
-    until("all hold the same events", lambda: len(digests(lab)) == 1, 20)
+    until("all hold the same events", lambda: len(lab.digests()) == 1, 20)
 
 
 def test_what_a_partition_let_two_own_is_announced_once_by_each_when_it_heals(lab):

@@ -133,10 +133,11 @@ def test_a_follower_sees_each_event_once_over_kills_restarts_and_compactions(fre
 
 
 def compact_twice(lab):
-    """Adoptions that nobody needs any more, in segments that are gone. Returns all events that ever were."""
+    """Adoptions that nobody needs any more and that their author has summed up (SPEC 5.7), in segments that are gone.
+    Returns all events that ever were."""
     gw, every, cursor = lab.gateway, [], None
-    for _ in range(2):
-        for _ in range(2):
+    for adoptions in (34, 2):
+        for _ in range(adoptions):
             lab.adopt(lab.base_policy())
         gw.kill()
         gw.start()  # which begins a segment

@@ -243,6 +243,7 @@ void Claims::extend_holder(const Node& node, const Row& row) {
   if (!lease) return;
   const bool serving = lease->fence == claim->token.epoch && lease->deadline_boot_ns > now_ns_;
   if (!serving && !missing_rounds(row.resource).empty()) return;
+  if (!serving) ++changes_;
   // One that does not take it is not served, which only denies.
   [[maybe_unused]] const Result<> extended =
       ground_.extend(row.resource, claim->token.epoch, node.heard_boot_ns + silence_ns(claim->ttl_ms));
