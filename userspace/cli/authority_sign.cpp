@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// postern authority sign: one more signature on a snapshot, a timestamp or a revocation. Several people sign one after
-// another, each with the file that the one before handed on.
+// postern authority sign: one more signature on a snapshot, a timestamp or a revocation. Several people sign
+// one after another, each with the file that the one before handed on.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
