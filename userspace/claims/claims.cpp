@@ -195,7 +195,8 @@ void Claims::hear(std::string_view gateway, const BeatMessage& message) {
   Node* const known = nodes_.find(beat.node);
   if (!started_ || known == nullptr) return;
   if (!known->is_below(beat)) {
-    known->outrun = known->outrun || name_of(beat.node) == gateway;
+    // A relay may be late; but no start is older than one that was heard, unless a disk went back.
+    known->outrun = known->outrun || name_of(beat.node) == gateway || beat.boots < known->beat.boots;
     return;
   }
   if (!verify(beat, fold().roster().mesh)) {
