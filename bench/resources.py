@@ -27,6 +27,7 @@ from lab import until  # noqa: E402  the path comes first
 from lab.gateway import BUILD  # noqa: E402
 from lab.gateway_trio import GatewayTrio  # noqa: E402
 from lab.mesh_lab import SEGMENT  # noqa: E402
+from lab.turns import Turns  # noqa: E402
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 FLUSHERS = 4
@@ -39,7 +40,7 @@ while True:
 """
 
 
-class Holdings(GatewayTrio):
+class Holdings(Turns, GatewayTrio):
     """gw1 is the only candidate that claims by itself."""
 
     def __init__(self, count):
@@ -111,9 +112,7 @@ def under_flushes(lab, seconds):
 
 def measure(count, seconds):
     with Holdings(count) as lab:
-        for gateway in lab.gateways[1:]:
-            gateway.edit_config("interfaces:", "claims: {automatic: false}\ninterfaces:")
-            gateway.reload()
+        lab.set_automatic(False, gateways=(2, 3))
         lab.adopt(lab.policy())
         began = time.monotonic()
         until(f"all {count} are held", lambda: lab.held() == count, 120, every=0.5)

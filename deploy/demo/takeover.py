@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The chapter of the demo in which three gateways take turns to own an address, under a running flow."""
 
-import os
-import signal
 import time
 
 from lab import until
 from lab.claimants import RESOURCE, SILENCE_S, VIP, Claimants
+from lab.contest import frozen
 from lab.mesh_lab import UDP_PORT
 from lab.traffic import Worker
 
@@ -46,15 +45,12 @@ class Takeover:
 
         say.command("kill -STOP posternd of gw2         # frozen, as a machine that hangs")
         stopped = time.monotonic()
-        os.kill(lab.gateways[1].pid, signal.SIGSTOP)
-        try:
+        with frozen(lab.gateways[1]):
             until("gw2's own kernel stops", lambda: not lab.serves(2, to=1), 12)
             frozen_s = time.monotonic() - stopped
             heir, taken = lab.wait_for_another("gw2", on=(1, 3), timeout=40)
             say.claim("another one takes over", taken > raised,
                       f"gw{heir} under epoch {taken}, {time.monotonic() - stopped:.1f} s after (W is {SILENCE_S} s)")
-        finally:
-            os.kill(lab.gateways[1].pid, signal.SIGCONT)
         say.claim("the frozen one had stopped by its own kernel", lab.gateways[1].drops()["lease_expired"] > 0,
                   f"after {frozen_s:.1f} s, dropped as lease_expired")
         lab.wait_for(f"gw{heir}", timeout=30)

@@ -2,9 +2,7 @@
 """Gateways take turns to own an address, by claims of their own: who is first, who follows, and who is refused."""
 
 import json
-import os
 import re
-import signal
 import time
 
 import pytest
@@ -12,6 +10,7 @@ import pytest
 from lab import until
 from lab.claimants import RESOURCE, SILENCE_S, VIP, Claimants
 from lab.command import run
+from lab.contest import frozen
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +22,7 @@ def trio():
 
 @pytest.fixture
 def lab(trio):
-    """All three are up, linked, agree, and gw1 holds."""
-    for gateway in trio.gateways:
-        if not gateway.running:
-            gateway.start()
-    trio.give(1)
-    return trio
+    return trio.begin()
 
 
 def test_the_first_candidate_that_lives_holds_and_the_others_know(trio):
@@ -38,7 +32,7 @@ def test_the_first_candidate_that_lives_holds_and_the_others_know(trio):
     before = trio.gateways[1].drops()["not_holder"]
     assert not trio.serves(2)
     assert trio.gateways[1].drops()["not_holder"] > before
-    until("all hold the same events", lambda: len(trio.digests()) == 1)
+    trio.level()
     page = trio.gateways[1].cli("claims").stdout
     assert re.search(r"^vip +gw1 +1 +held +\d+\.\d s", page, re.M), page
     assert re.search(r"^gw3 +\d+ +\d+ +\d+\.\d s +done$", page, re.M), page
@@ -58,7 +52,7 @@ def test_a_claim_of_what_another_one_holds_is_refused_as_a_conflict(lab):
 
 def test_a_release_hands_over_at_once_and_no_conflict_is_announced(lab):
     before = lab.gateways[0].ask("conflicts")["conflicts"]
-    epoch = int(lab.claim(lab.gateways[0])["epoch"])
+    epoch = lab.epoch()
     lab.gateways[0].cli("release", RESOURCE)
     begun = time.monotonic()
     assert not lab.serves(1)
@@ -112,14 +106,11 @@ def test_a_frozen_holder_stops_and_is_refused_when_it_comes_back(lab):
     first = lab.gateways[0]
     epoch = int(lab.claim(first)["epoch"])
     expired = first.drops()["lease_expired"]
-    os.kill(first.pid, signal.SIGSTOP)
-    try:
+    with frozen(first):
         until("its lease is over", lambda: not lab.serves(1), 10)
         heir, raised = lab.wait_for_another("gw1", on=(2, 3))
         assert raised == epoch + 1
         assert not lab.serves(1)
-    finally:
-        os.kill(first.pid, signal.SIGCONT)
     assert lab.wait_for(f"gw{heir}", timeout=20) == raised
     assert first.drops()["lease_expired"] > expired
     before = first.drops()["not_holder"]
@@ -129,7 +120,7 @@ def test_a_frozen_holder_stops_and_is_refused_when_it_comes_back(lab):
 
 
 def test_the_authority_takes_a_resource_from_a_gateway_that_beats_on(lab):
-    epoch = int(lab.claim(lab.gateways[0])["epoch"])
+    epoch = lab.epoch()
     stranger = lab.directory / "disk" / "stranger.key"
     run(lab.gateways[0].postern, "keygen", stranger)
     forged = lab.authority.revocation(lab.snapshot, RESOURCE, epoch, key=stranger)
@@ -145,7 +136,7 @@ def test_the_authority_takes_a_resource_from_a_gateway_that_beats_on(lab):
     assert lab.wait_for(holder) == epoch + 1
     owners = lab.gateways[2].ask("claims", "--history", RESOURCE)["owners"]
     assert [(row["verdict"]) for row in owners[-2:]] == ["revoked", "live"]
-    until("all hold the same events", lambda: len(lab.digests()) == 1, 20)
+    lab.level()
 
 
 def test_what_a_partition_let_two_own_is_announced_once_by_each_when_it_heals(lab):
@@ -153,7 +144,7 @@ def test_what_a_partition_let_two_own_is_announced_once_by_each_when_it_heals(la
         return {(row["kind"], row["claim"]["gateway"], row["claim"]["epoch"], row["rival"]["gateway"], row["rival"]["epoch"])
                 for row in gateway.ask("conflicts")["conflicts"] if row["announced"]}
     known = [conflicts(gateway) for gateway in lab.gateways]
-    epoch = int(lab.claim(lab.gateways[0])["epoch"])
+    epoch = lab.epoch()
     lab.cut(3)
     try:
         lab.gateways[0].cli("release", RESOURCE)
@@ -172,7 +163,7 @@ def test_what_a_partition_let_two_own_is_announced_once_by_each_when_it_heals(la
         until("it is said", lambda g=gateway: "conflict over resource vip" in g.log())
         said = [line for line in gateway.log().splitlines() if "conflict over resource vip" in line]
         assert len([line for line in said if "collision" in line and "gw2" in line and "gw3" in line]) == 1, said
-    until("all hold the same events", lambda: len(lab.digests()) == 1, 20)
+    lab.level()
     listed = lab.gateways[0].cli("--json", "events", "--kind", "ConflictAnnounced").stdout.splitlines()
     events = [event for event in map(json.loads, listed) if event["schema"] == "postern/event/v1"]
     assert len([event for event in events if event["body"]["kind"] == "collision"]) == 3

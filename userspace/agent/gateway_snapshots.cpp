@@ -105,13 +105,7 @@ Result<> GatewaySnapshots::begin() {
 }
 
 Result<> GatewaySnapshots::append(ByteView bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(spool_.get(), bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return unwritable(incoming());
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return {};
+  return write_all(spool_.get(), as_text(bytes)) ? Result<>() : unwritable(incoming());
 }
 
 void GatewaySnapshots::drop() {

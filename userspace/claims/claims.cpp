@@ -280,10 +280,9 @@ void Claims::judge_rounds() {
     }
   }
   if (fellows_.empty() || ground_.may_have_forgotten().empty()) return;
-  const std::uint64_t longest_ns = silence_ns(ledger::kMaxClaimTtl_ms);
   const bool all = std::all_of(fellows_.begin(), fellows_.end(), [&](const wire::PublicKey& fellow) {
     const Node* const node = nodes_.find(fellow);
-    return (node != nullptr && node->round) || silent_ns(fellow) >= longest_ns;
+    return (node != nullptr && node->round) || is_silent(fellow, ledger::kMaxClaimTtl_ms);
   });
   if (all) ground_.forgot_nothing();
 }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@
 #include "claims/ground.h"
 #include "claims/nodes.h"
 #include "claims/row_table.h"
+#include "claims/timing.h"
 #include "claims/view.h"
 #include "core/clock.h"
 #include "ledger/replica.h"
@@ -128,6 +130,9 @@ class Claims final : public mesh::LinkHandler {
   bool came_back(const ledger::Conflict& conflict);
   void spend(ResourceNumber resource);
   // ---- claiming and arming (claims_admission.cpp)
+  // The other candidates that live and are not done.
+  std::vector<WaitsFor> waits_for(ResourceNumber resource, const std::string& why,
+                                  const std::function<bool(const Node&)>& is_done) const;
   std::vector<WaitsFor> missing_rounds(ResourceNumber resource) const;
   std::vector<WaitsFor> missing_acks(ResourceNumber resource, const ledger::Token& token) const;
   bool knows_more(const wire::PublicKey& candidate, ResourceNumber resource) const;
@@ -149,6 +154,10 @@ class Claims final : public mesh::LinkHandler {
   // Null for a resource that the snapshot does not have.
   const ledger::Roster::Entry* entry_of(ResourceNumber resource) const;
   std::uint64_t silent_ns(const wire::PublicKey& node) const { return nodes_.silent_ns(node, now_ns_); }
+  // For so long that a claim of this TTL is dead to others.
+  bool is_silent(const wire::PublicKey& node, std::uint32_t ttl_ms) const {
+    return silent_ns(node) >= silence_ns(ttl_ms);
+  }
 
   ledger::Replica& replica_;
   const wire::SecretKey& key_;

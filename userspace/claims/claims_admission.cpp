@@ -19,33 +19,29 @@ const Claim* Claims::own_live(ResourceNumber resource) const {
   return live != nullptr && live->author == own_ ? live : nullptr;
 }
 
-std::vector<WaitsFor> Claims::missing_rounds(ResourceNumber resource) const {
+std::vector<WaitsFor> Claims::waits_for(ResourceNumber resource, const std::string& why,
+                                        const std::function<bool(const Node&)>& is_done) const {
   std::vector<WaitsFor> out;
   const ledger::Roster::Entry* const entry = entry_of(resource);
   if (entry == nullptr) return out;
   for (const wire::PublicKey& candidate : entry->candidates) {
     if (candidate == own_) continue;
     const Node* const node = nodes_.find(candidate);
-    if (node != nullptr && node->round) continue;
-    if (silent_ns(candidate) >= silence_ns(entry->ttl_ms)) continue;
-    out.push_back({candidate, "has not told yet what it knows"});
+    if (node != nullptr && is_done(*node)) continue;
+    if (!is_silent(candidate, entry->ttl_ms)) out.push_back({candidate, why});
   }
   return out;
 }
 
+std::vector<WaitsFor> Claims::missing_rounds(ResourceNumber resource) const {
+  return waits_for(resource, "has not told yet what it knows", [](const Node& node) { return node.round; });
+}
+
 std::vector<WaitsFor> Claims::missing_acks(ResourceNumber resource, const ledger::Token& token) const {
-  std::vector<WaitsFor> out;
-  const ledger::Roster::Entry* const entry = entry_of(resource);
-  if (entry == nullptr) return out;
-  for (const wire::PublicKey& candidate : entry->candidates) {
-    if (candidate == own_) continue;
-    const Node* const node = nodes_.find(candidate);
-    const Row* const row = node == nullptr ? nullptr : node->rows.find(resource);
-    if (row != nullptr && row->has_top && row->top == token && row->applied) continue;
-    if (silent_ns(candidate) >= silence_ns(entry->ttl_ms)) continue;
-    out.push_back({candidate, "has not agreed yet"});
-  }
-  return out;
+  return waits_for(resource, "has not agreed yet", [&](const Node& node) {
+    const Row* const row = node.rows.find(resource);
+    return row != nullptr && row->has_top && row->top == token && row->applied;
+  });
 }
 
 // Beats come before the events that they tell of: a claim in spite of one would collide with it.
@@ -53,7 +49,7 @@ bool Claims::knows_more(const wire::PublicKey& candidate, ResourceNumber resourc
   const Node* const node = nodes_.find(candidate);
   const Row* const row = node == nullptr ? nullptr : node->rows.find(resource);
   if (row == nullptr || !row->has_top || fold().find(resource, row->top) != nullptr) return false;
-  return silent_ns(candidate) < silence_ns(entry_of(resource)->ttl_ms);
+  return !is_silent(candidate, entry_of(resource)->ttl_ms);
 }
 
 // Why this gateway may not claim now; "" when it may.
@@ -62,8 +58,7 @@ std::string Claims::obstacle(ResourceNumber resource) const {
   if (std::string why = ground_.may_have_forgotten(); !why.empty()) return why;
   if (const Claim* const live = fold().live(resource); live != nullptr) {
     if (live->author == own_) return "its own claim is not over yet";
-    if (silent_ns(live->author) < silence_ns(live->ttl_ms))
-      return "gateway " + name_of(live->author) + " holds it";
+    if (!is_silent(live->author, live->ttl_ms)) return "gateway " + name_of(live->author) + " holds it";
   }
   for (const wire::PublicKey& candidate : entry_of(resource)->candidates)
     if (knows_more(candidate, resource))
@@ -84,7 +79,7 @@ bool Claims::is_my_turn(ResourceNumber resource, const Wish& wish) const {
   for (const wire::PublicKey& candidate : entry.candidates) {
     if (candidate == own_) break;
     if (top != nullptr && top->author == candidate && fold().end_of(*top)) continue;
-    if (silent_ns(candidate) >= silence_ns(entry.ttl_ms)) continue;
+    if (is_silent(candidate, entry.ttl_ms)) continue;
     ++before;
     if (const Node* const node = nodes_.find(candidate); node != nullptr)
       since_boot_ns = std::max(since_boot_ns, node->claimed_boot_ns);
@@ -197,7 +192,7 @@ Result<> Claims::claim(ResourceNumber resource) {
                 "this gateway is no candidate of resource " + id + "; the authority's policy says who is");
   }
   if (const Claim* const live = fold().live(resource); live != nullptr && live->author != own_) {
-    if (silent_ns(live->author) < silence_ns(live->ttl_ms)) {
+    if (!is_silent(live->author, live->ttl_ms)) {
       return fail(errc::held, "resource " + id + " is held by gateway " + name_of(live->author) +
                                   " under epoch " + std::to_string(live->token.epoch.value) +
                                   "; release it there first: `postern release " + id + "`");

@@ -146,9 +146,8 @@ bool Claims::write_some_of_owed() {
     add_conflicts(*next, drafts);
     add_release(*next, drafts);
   }
-  const std::set<ResourceNumber> rest(next, owed_.end());
   if (!drafts.empty() && !ground_.write(drafts, lowest)) return false;
-  owed_ = rest;
+  owed_.erase(owed_.begin(), next);
   return true;
 }
 

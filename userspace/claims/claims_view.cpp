@@ -25,7 +25,7 @@ Standing Claims::standing_of(ResourceNumber resource, const Claim* live) const {
     if (tenure == tenures_.end()) return Standing::expired;
     return tenure->second.armed ? Standing::held : Standing::waiting;
   }
-  if (silent_ns(live->author) >= silence_ns(live->ttl_ms)) return Standing::expired;
+  if (is_silent(live->author, live->ttl_ms)) return Standing::expired;
   const Node* const node = nodes_.find(live->author);
   const Row* const row = node == nullptr ? nullptr : node->rows.find(resource);
   return row != nullptr && row->armed && row->top == live->token ? Standing::held : Standing::waiting;

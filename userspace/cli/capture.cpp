@@ -12,6 +12,7 @@
 #include "cli/errors.h"
 #include "cli/pcapng.h"
 #include "cli/watch.h"
+#include "core/file.h"
 #include "core/unique_fd.h"
 #include "wire/base64.h"
 
@@ -37,16 +38,9 @@ class Sink {
       problem_ = output_->problem();
       return written;
     }
-    while (!bytes.empty()) {
-      const ssize_t written = ::write(file_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) {
-        problem_ = errno;
-        return false;
-      }
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    }
-    return true;
+    if (write_all(file_.get(), bytes)) return true;
+    problem_ = errno;
+    return false;
   }
   int problem() const { return problem_; }  // 0: none, or a reader that is gone
 

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "cli/errors.h"
+#include "core/file.h"
 
 namespace postern::cli {
 
@@ -41,16 +42,9 @@ bool LiveOutput::pause(std::chrono::milliseconds span) const {
 }
 
 bool LiveOutput::write(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(STDOUT_FILENO, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      problem_ = errno == EPIPE ? 0 : errno;
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return true;
+  if (write_all(STDOUT_FILENO, bytes)) return true;
+  problem_ = errno == EPIPE ? 0 : errno;
+  return false;
 }
 
 }  // namespace postern::cli

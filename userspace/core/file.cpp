@@ -43,12 +43,8 @@ class TemporaryFile {
   }
 
   Result<> fill(std::string_view content, unsigned mode) {
-    while (!content.empty()) {
-      const ssize_t written = ::write(fd_.get(), content.data(), content.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return fail(errc::file_unwritable, "cannot write " + name_ + ": " + because(errno));
-      content.remove_prefix(static_cast<std::size_t>(written));
-    }
+    if (!write_all(fd_.get(), content))
+      return fail(errc::file_unwritable, "cannot write " + name_ + ": " + because(errno));
     if (::fchmod(fd_.get(), static_cast<mode_t>(mode)) != 0 || ::fsync(fd_.get()) != 0 ||
         ::close(fd_.release()) != 0) {
       return fail(errc::file_unwritable, "cannot make " + name_ + " durable: " + because(errno));
@@ -95,6 +91,16 @@ Result<> sync_directory_of(const std::filesystem::path& path) {
 tl::unexpected<Error> too_large_file(const std::filesystem::path& path, std::size_t limit_bytes) {
   return fail(errc::file_too_large,
               path.string() + " is larger than " + std::to_string(limit_bytes) + " bytes");
+}
+
+bool write_all(int fd, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
 }
 
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes) {

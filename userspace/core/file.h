@@ -24,6 +24,9 @@ tl::unexpected<Error> too_large_file(const std::filesystem::path& path, std::siz
 // The file's bytes. More than `limit_bytes` is file_too_large, without reading on.
 Result<std::string> read_file(const std::filesystem::path& path, std::size_t limit_bytes);
 
+// All of it, in as many calls as that takes. False: errno says why, and a part may be written.
+[[nodiscard]] bool write_all(int fd, std::string_view bytes);
+
 // Replaces `path` by `content` so that after a crash either the old or the new content is there: temporary
 // file in the same directory, fsync, rename, fsync of the directory. On success the content is durable. On
 // failure the old file is untouched and the temporary one is gone.

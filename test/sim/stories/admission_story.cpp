@@ -54,8 +54,7 @@ TEST_CASE("a claim waits for a candidate whose kernel does not follow") {
 
 TEST_CASE("a candidate that slept claims nothing before it has heard what became of the resource") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.release('a');
   mesh.run(1'000);
   mesh.at('b').fall_asleep();
@@ -121,13 +120,7 @@ TEST_CASE("what a beat tells of is not claimed before the event has come") {
 TEST_CASE("thousands of claims share their flushes, and one candidate has them all") {
   ScriptedMesh mesh;
   constexpr std::uint32_t kMany = 600;
-  for (std::uint32_t number = 10; number < 10 + kMany; ++number) {
-    const ledger::Roster::Entry& door = mesh.roster().resources.at(kDoor);
-    mesh.roster().resources[ResourceNumber(number)] = {
-        "r" + std::to_string(number), door.candidates, {}, 8'000, {}};
-  }
-  mesh.roster().serial = Serial(2);
-  mesh.follow_roster();
+  mesh.add_resources(10, kMany);
   for (const char gateway : {'a', 'b', 'c'})
     mesh.automatic(gateway);
   const std::uint64_t before = mesh.at('a').writes();
@@ -143,13 +136,7 @@ TEST_CASE("thousands of claims share their flushes, and one candidate has them a
 
 TEST_CASE("a candidate waits as long as one before it is at claiming") {
   ScriptedMesh mesh;
-  for (const std::uint32_t number : {10, 11, 12, 13}) {
-    const ledger::Roster::Entry& door = mesh.roster().resources.at(kDoor);
-    mesh.roster().resources[ResourceNumber(number)] = {
-        "r" + std::to_string(number), door.candidates, {}, 8'000, {}};
-  }
-  mesh.roster().serial = Serial(2);
-  mesh.follow_roster();
+  mesh.add_resources(10, 4);
   mesh.automatic('b');
   for (const std::uint32_t number : {10, 11, 12, 13}) {
     REQUIRE(mesh.at('a').claims().claim(ResourceNumber(number)));
@@ -187,13 +174,11 @@ TEST_CASE("gateways that reach each other through a third alone agree, and miss 
 
 TEST_CASE("a candidate that a snapshot dropped stops at once, and another one takes its place") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.automatic('b');
   ledger::Roster::Entry& door = mesh.roster().resources.at(kDoor);
   door.candidates.erase(door.candidates.begin());
   door.former.insert(mesh.at('a').node());
-  mesh.roster().serial = Serial(2);
   mesh.follow_roster();
   CHECK(mesh.serving() == "");
   CHECK(mesh.comes_to("b", 2'000));
@@ -206,7 +191,6 @@ TEST_CASE("a floor that is raised while a claim waits ends the claim, and the ne
   mesh.claim('a');
   mesh.run(300);
   mesh.roster().resources.at(kDoor).floor = Epoch(7);
-  mesh.roster().serial = Serial(2);
   mesh.follow_roster();
   mesh.go_on();
   CHECK(mesh.comes_to("a", 3'000));
@@ -216,10 +200,8 @@ TEST_CASE("a floor that is raised while a claim waits ends the claim, and the ne
 
 TEST_CASE("whom a snapshot gives a shorter TTL is waited for by the TTL of its claim") {
   ScriptedMesh mesh({.ttl_ms = 60'000});
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.roster().resources.at(kDoor).ttl_ms = 8'000;
-  mesh.roster().serial = Serial(2);
   mesh.follow_roster();
   mesh.automatic('b');
   mesh.at('a').freeze(true);

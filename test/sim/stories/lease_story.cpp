@@ -23,8 +23,7 @@ constexpr std::uint64_t kOverlapEnds_ms = 4'000;
 
 TEST_CASE("a frozen holder whose clock is slow stops before its successor whose clock is fast begins") {
   ScriptedMesh mesh({.ttl_ms = 60'000, .rates_permille = {900, 1100, 1100}});
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.automatic('b');
   mesh.at('a').freeze(true);
   CHECK(mesh.comes_to("", 70'000));
@@ -33,8 +32,7 @@ TEST_CASE("a frozen holder whose clock is slow stops before its successor whose 
 
 TEST_CASE("a gateway that slept does not take for dead whom it could not hear") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('b').fall_asleep();
   mesh.isolate('b');
   mesh.run(30'000);
@@ -49,8 +47,7 @@ TEST_CASE("a gateway that slept does not take for dead whom it could not hear") 
 
 TEST_CASE("an agent that was stopped for a while does not take for dead whom it could not hear") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('b').freeze(true);
   mesh.isolate('b');
   mesh.run(30'000);
@@ -65,8 +62,7 @@ TEST_CASE("an agent that was stopped for a while does not take for dead whom it 
 
 TEST_CASE("a holder that was frozen past its deadline gives its claim up, and claims anew") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('a').freeze(true);
   mesh.run(7'000);
   CHECK(mesh.serving() == "");
@@ -79,8 +75,7 @@ TEST_CASE("a holder that was frozen past its deadline gives its claim up, and cl
 
 TEST_CASE("an agent that is back before its deadline holds on under the same epoch, without a break") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('a').kill();
   for (int i = 0; i < 20; ++i) {
     mesh.run(100);
@@ -96,8 +91,7 @@ TEST_CASE("an agent that is back before its deadline holds on under the same epo
 
 TEST_CASE("an agent that is back after its deadline does not serve under its old epoch") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('a').kill();
   mesh.run(7'000);
   mesh.at('a').start();
@@ -108,8 +102,7 @@ TEST_CASE("an agent that is back after its deadline does not serve under its old
 
 TEST_CASE("a host that lost its power serves nothing that it held") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('a').cut_power();
   mesh.oracle().forget_kernel("a");
   mesh.run(1'000);
@@ -121,8 +114,7 @@ TEST_CASE("a host that lost its power serves nothing that it held") {
 
 TEST_CASE("a holder whose journal takes nothing stops at once and is not heard any more") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.automatic('b');
   mesh.at('a').poison();
   REQUIRE(mesh.at('c').claims().claim(kOther));
@@ -132,8 +124,7 @@ TEST_CASE("a holder whose journal takes nothing stops at once and is not heard a
 
 TEST_CASE("what is released stops at once, though the disk takes nothing") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('a').refuse_writes(true);
   CHECK_FALSE(mesh.at('a').claims().release(kDoor));
   CHECK(mesh.serving() == "");
@@ -144,8 +135,7 @@ TEST_CASE("what is released stops at once, though the disk takes nothing") {
 
 TEST_CASE("a spent claim whose release cannot be written yet is not armed again, whatever else changes") {
   ScriptedMesh mesh;
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('a').refuse_writes(true);
   mesh.at('a').freeze(true);
   mesh.run(7'000);
@@ -163,8 +153,7 @@ TEST_CASE("a spent claim whose release cannot be written yet is not armed again,
 
 TEST_CASE("who served apart from the others and has lost stops soon after they met") {
   ScriptedMesh mesh({.apart = true});
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.automatic('b');
   mesh.isolate('a');
   CHECK(mesh.comes_to("a+b", 20'000));
@@ -233,8 +222,7 @@ TEST_CASE("a gateway that gets an old disk back is heard all the same, and forks
 TEST_CASE("an epoch that a fork took back is a floor for all that accepted it") {
   ScriptedMesh mesh({.apart = true});
   mesh.at('a').take_image();
-  mesh.claim('a');
-  REQUIRE(mesh.comes_to("a", 2'000));
+  mesh.a_serves();
   mesh.at('a').lay_back_image();
   mesh.oracle().forget_kernel("a");
   mesh.oracle().forget_claims("a");

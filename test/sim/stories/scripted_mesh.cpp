@@ -30,7 +30,6 @@ ScriptedMesh::ScriptedMesh(const Story& story) : world_(1), network_(world_, 0) 
     names_[gateways_.back()->node()] = name;
   }
   roster_.mesh = "blue";
-  roster_.serial = Serial(1);
   roster_.resources[kDoor] = resource_of("door", gateways_, story.ttl_ms);
   roster_.resources[kOther] = resource_of("other", gateways_, story.ttl_ms);
   oracle_ = std::make_unique<sim::Oracle>(world_, gateways_, std::vector{kDoor}, story.apart);
@@ -70,6 +69,11 @@ void ScriptedMesh::claim(char gateway) {
   REQUIRE_MESSAGE(claimed, context(claimed));
 }
 
+void ScriptedMesh::a_serves() {
+  claim('a');
+  REQUIRE(comes_to("a", 2'000));
+}
+
 void ScriptedMesh::release(char gateway) {
   const Result<> released = at(gateway).claims().release(kDoor);
   REQUIRE_MESSAGE(released, context(released));
@@ -94,7 +98,17 @@ void ScriptedMesh::mend(char one, char other) {
   cut_.erase(std::minmax(std::string(1, one), std::string(1, other)));
 }
 
+void ScriptedMesh::add_resources(std::uint32_t first, std::uint32_t count) {
+  const ledger::Roster::Entry door = roster_.resources.at(kDoor);
+  for (std::uint32_t number = first; number < first + count; ++number) {
+    ledger::Roster::Entry& entry = roster_.resources[ResourceNumber(number)] = door;
+    entry.id = "r" + std::to_string(number);
+  }
+  follow_roster();
+}
+
 void ScriptedMesh::follow_roster() {
+  roster_.serial = roster_.serial.next();
   for (const auto& gateway : gateways_)
     gateway->follow(roster_, names_);
 }

@@ -38,6 +38,8 @@ class ScriptedMesh {
   sim::Gateway& at(char gateway) { return *gateways_.at(static_cast<std::size_t>(gateway - 'a')); }
   // Claims the door; refused orders fail the test.
   void claim(char gateway);
+  // a claims the door and comes to serve it.
+  void a_serves();
   void release(char gateway);
   void automatic(char gateway) { at(gateway).set_automatic(); }
 
@@ -50,9 +52,11 @@ class ScriptedMesh {
   void stall(char from, char to) { network_.stall({from}, {to}); }
   void go_on() { network_.go_on(); }
 
-  // The snapshot that all follow from now on; change it and hand it on.
+  // The snapshot that all follow; change it and hand it on as the next one.
   ledger::Roster& roster() { return roster_; }
   void follow_roster();
+  // A snapshot with so many resources more, of these numbers and like the door.
+  void add_resources(std::uint32_t first, std::uint32_t count);
 
   // Who serves the door: "" nobody, "a", or "a+b".
   std::string serving();

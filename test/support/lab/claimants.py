@@ -59,6 +59,14 @@ class Claimants(Turns, GatewayTrio):
                 tree["rules"].append({"from": one, "to": other, "protocol": "udp", "ports": [UDP_PORT]})
         return super().policy(gateways).changed(add)
 
+    def begin(self):
+        """All three are up, linked, agree, and gw1 holds."""
+        for gateway in self.gateways:
+            if not gateway.running:
+                gateway.start()
+        self.give(1)
+        return self
+
     def give(self, number):
         """Has this gateway hold, whoever does; returns the epoch."""
         wanted = f"gw{number}"

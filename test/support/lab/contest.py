@@ -59,23 +59,6 @@ class Contest(Claimants):
         self.witness.hears([site.namespace for site in self.sites], VIP)
         return self
 
-    def begin(self):
-        """All three are up and gw1 holds."""
-        for gateway in self.gateways:
-            if not gateway.running:
-                gateway.start()
-        self.give(1)
-        return self
-
-    def epoch(self):
-        return int(self.claim(self.gateways[0])["epoch"])
-
-    def set_automatic(self, on):
-        line = "claims: {automatic: false}\ninterfaces:"
-        for gateway in self.gateways:
-            gateway.edit_config(*((line, "interfaces:") if on else ("interfaces:", line)))
-            gateway.reload()
-
     def one_serves(self, resources=(RESOURCE,), timeout=30):
         """One holder of each, whose packets alone pass, by the kernels' own counters; equal digests; conflicts said as
         they must be. Returns (holder's number, epoch) of the first resource."""

@@ -14,6 +14,16 @@ class Turns:
         (row,) = [row for row in gateway.ask("claims")["resources"] if row["resource"] == resource]
         return row
 
+    def epoch(self):
+        """As gw1 has it."""
+        return int(self.claim(self.gateways[0])["epoch"])
+
+    def set_automatic(self, on, gateways=(1, 2, 3)):
+        line = "claims: {automatic: false}\ninterfaces:"
+        for gateway in [self.gateways[number - 1] for number in gateways]:
+            gateway.edit_config(*((line, "interfaces:") if on else ("interfaces:", line)))
+            gateway.reload()
+
     def holders(self, on=(1, 2, 3), resource=RESOURCE):
         """{(holder, epoch, standing)} over what these gateways say."""
         rows = [self.claim(self.gateways[number - 1], resource) for number in on]

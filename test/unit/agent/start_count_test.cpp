@@ -2,11 +2,11 @@
 #include "agent/start_count.h"
 
 #include <doctest/doctest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <fstream>
 #include <sstream>
+
+#include "unit/core/scratch_directory.h"
 
 using namespace postern;
 using namespace postern::agent;
@@ -17,12 +17,7 @@ constexpr UtcSeconds kNow{1'700'000'000};
 constexpr UtcSeconds kUnset{3};  // a clock that nobody has set yet
 
 struct Scratch {
-  std::filesystem::path directory;
-  Scratch() {
-    std::string name = "/tmp/postern-starts-XXXXXX";
-    directory = ::mkdtemp(name.data());
-  }
-  ~Scratch() { std::filesystem::remove_all(directory); }
+  testing::ScratchDirectory directory;
 
   std::filesystem::path file() const { return directory / "starts"; }
   void write(const std::string& text) const { std::ofstream(file()) << text; }

@@ -23,6 +23,7 @@ class ScratchDirectory {
     std::filesystem::remove_all(path_, ignored);
   }
 
+  const std::filesystem::path& path() const { return path_; }
   std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
   std::size_t entries() const {
     const std::filesystem::directory_iterator begin(path_);
