@@ -77,7 +77,8 @@ class Contest(Claimants):
 
     def only_turns(self, since, first, then):
         """Since then `first` has forwarded, and from some moment on `then` alone; and nothing twice."""
-        assert self.witness.turns(since) in ([first, then], [then])
+        turns = self.witness.spans(since)
+        assert [gateway for gateway, *_ in turns] in ([first, then], [then]), (first, then, turns)
         self.nothing_twice(since)
 
     def nothing_twice(self, since):

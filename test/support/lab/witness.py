@@ -59,8 +59,21 @@ class Witness:
                 if number >= since and (until_ is None or number < until_)]
 
     def turns(self, since, until_=None):
-        """Who forwarded, in the order in which their packets came: [1, 2] is a hand-over, [1, 2, 1] an overlap."""
-        return [gateway for gateway, _ in itertools.groupby(gateway for _, gateway in self.rows(since, until_))]
+        """Who forwarded, in the order of the numbers: [1, 2] is a hand-over, [1, 2, 1] an overlap."""
+        return [gateway for gateway, *_ in self.spans(since, until_)]
+
+    def spans(self, since, until_=None):
+        """[(gateway, first number, last number)] of these turns. Numbers, for how long a packet lies in a queue behind
+        its verdict says nothing of when that was; a number that came by two gateways is first of the turn that it ends."""
+        spans = []
+        rows = sorted(set(self.rows(since, until_)))
+        for _, at_once in itertools.groupby(rows, lambda row: row[0]):
+            for number, gateway in sorted(at_once, key=lambda row: not spans or row[1] != spans[-1][0]):
+                if spans and spans[-1][0] == gateway:
+                    spans[-1] = (gateway, spans[-1][1], number)
+                else:
+                    spans.append((gateway, number, number))
+        return spans
 
     def twice(self, since, until_=None):
         """The numbers that came by more than one gateway."""
