@@ -21,9 +21,10 @@ def test_claim_fencing_tests_in_ten_thousand_lives_no_stale_owner_wins():
 
 
 def test_a_seed_is_the_whole_life():
-    first, second = (simulate("--seed", 7, "--verbose") for _ in range(2))
-    assert first.returncode == 0 and first.stdout == second.stdout
-    assert "ClaimAcquired" in first.stdout
+    for seed in range(16):  # all kinds of lives
+        first, second = (simulate("--seed", seed, "--verbose") for _ in range(2))
+        assert first.returncode == 0 and first.stdout == second.stdout
+        assert "ClaimAcquired" in first.stdout
 
 
 def test_a_run_that_is_asked_for_nonsense_says_how_it_is_used():

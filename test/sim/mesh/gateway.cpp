@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/mesh/gateway.h"
 
-#include <thread>
-
 #include "ledger/authority_events.h"
 #include "ledger/errors.h"
 #include "ledger/event_rules.h"
@@ -78,7 +76,7 @@ void Gateway::start() {
     replica_.reset();
     return;
   }
-  journal_ = std::move(*journal);
+  journal_ = std::make_unique<PacedJournal>(std::move(*journal), world_.random);
   const ledger::RecoveryReport& recovery = journal_->recovery();
   const bool whole = !recovery.claims_wait;
   if (!whole) restraint_ = ledger::Restraint("an earlier start could not prove that nothing was forgotten");
@@ -94,7 +92,7 @@ void Gateway::start() {
   stream_.emplace(std::move(*stream));
   replica_->started(*journal_, *stream_);
   replica_->take_from_others([this](const wire::PublicKey& author) { return names_.count(author) != 0; },
-                             [this](std::function<void()> task) { post(std::move(task)); });
+                             [this](std::function<void()> task) { tasks_.push_back(std::move(task)); });
   carrier_ = std::make_unique<SyncCarrier>(*this);
   sync_ = std::make_unique<sync::Sync>(*replica_, key_.public_key(), *carrier_, *this);
   replica_->on_durable([this](const ledger::VerifiedEvent& event, Lseq) { sync_->durable(event); });
@@ -226,29 +224,15 @@ void Gateway::follow(const ledger::Roster& roster, const std::map<wire::PublicKe
   sync_->authors_changed();
 }
 
-void Gateway::post(std::function<void()> task) {
-  const std::lock_guard lock(mutex_);
-  tasks_.push_back(std::move(task));
-}
-
 // What is in flight becomes durable.
 void Gateway::settle() {
-  for (;;) {
-    std::function<void()> task;
-    {
-      const std::lock_guard lock(mutex_);
-      if (!tasks_.empty()) {
-        task = std::move(tasks_.front());
-        tasks_.pop_front();
-      }
-    }
-    if (task)
+  do {
+    while (!tasks_.empty()) {
+      const std::function<void()> task = std::move(tasks_.front());
+      tasks_.pop_front();
       task();
-    else if (replica_->in_flight() == 0)
-      return;
-    else
-      std::this_thread::yield();
-  }
+    }
+  } while (journal_->write_some());
 }
 
 void Gateway::tick() {

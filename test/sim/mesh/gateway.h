@@ -7,7 +7,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +15,7 @@
 #include "ledger/restraint.h"
 #include "ledger/stream.h"
 #include "sim/mesh/network.h"
+#include "sim/mesh/paced_journal.h"
 #include "sim/mesh/world.h"
 #include "sim/simulated_disk.h"
 #include "sync/sync.h"
@@ -105,7 +105,6 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   void attach();
   void stop_agent();
   void settle();
-  void post(std::function<void()> task);
 
   World& world_;
   Network& network_;
@@ -129,12 +128,11 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   bool refuses_holders_ = false;
   std::string fault_;
 
-  std::mutex mutex_;
   std::deque<std::function<void()>> tasks_;
   std::deque<std::pair<std::string, Bytes>> inbox_;  // of one that does not act
   std::set<std::string> held_;
   ledger::Restraint restraint_;
-  std::unique_ptr<ledger::Journal> journal_;
+  std::unique_ptr<PacedJournal> journal_;
   std::unique_ptr<ledger::Replica> replica_;
   std::optional<ledger::Stream> stream_;
   std::unique_ptr<SyncCarrier> carrier_;
