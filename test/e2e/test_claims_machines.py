@@ -7,8 +7,8 @@ import time
 import pytest
 
 from lab import until
-from lab.claimants import RESOURCE, TENURE_S
-from lab.contest import Contest, frozen
+from lab.claimants import RESOURCE, SILENCE_S, TENURE_S
+from lab.contest import Contest, at_once, frozen
 from lab.trace import Trace
 
 TEN_YEARS_S = 10 * 365 * 86400
@@ -98,6 +98,37 @@ def test_a_gateway_whose_disk_went_back_serves_nothing_that_it_gave_up(lab):
     (outran,) = [int(row["starts"]) for row in lab.gateways[1].ask("claims")["gateways"] if row["gateway"] == "gw1"]
     assert outran > heard
     assert not lab.serves(1)
+
+
+def test_a_holder_serves_on_while_it_adopts_for_longer_than_its_lease(lab):
+    first = lab.gateways[0]
+    epoch, since = lab.epoch(), lab.witness.now()
+    lab.snapshot = lab.authority.edition(lab.policy(), after=lab.snapshot)
+    # As a very large snapshot would have it, or a disk that takes its time with the file.
+    with Trace(first.pid, ["fsync"], inject=f"fsync:delay_enter={int(1.5 * SILENCE_S * 1e6)}:when=1"):
+        def seconds(work):
+            begun = time.monotonic()
+            work()
+            return time.monotonic() - begun
+        applied, answered = at_once(lambda: seconds(lambda: first.apply(lab.snapshot)),
+                                    lambda: seconds(lambda: lab.claim(first)))
+        assert applied > 1.4 * SILENCE_S > 5 * answered
+    assert lab.one_serves() == (1, epoch)
+    lab.only_turns(since, 1, 1)
+
+
+def test_an_adoption_goes_by_who_holds_when_it_ends(lab):
+    first = lab.gateways[0]
+    epoch, since = lab.epoch(), lab.witness.now()
+    lab.snapshot = lab.authority.edition(lab.policy(), after=lab.snapshot)
+    with Trace(first.pid, ["fsync"], inject=f"fsync:delay_enter={int(SILENCE_S * 1e6)}:when=1"):
+        def hand_over():
+            time.sleep(2)
+            first.cli("release", RESOURCE)
+            return lab.wait_for_another("gw1", on=(1, 2, 3), timeout=6)
+        _, heir = at_once(lambda: first.apply(lab.snapshot), hand_over)
+    assert heir[1] == epoch + 1 and lab.one_serves() == heir
+    lab.only_turns(since, 1, heir[0])
 
 
 def test_a_holder_whose_journal_fails_stops_and_another_one_takes_over(lab):

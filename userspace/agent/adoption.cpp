@@ -31,7 +31,7 @@ Adoption::Adoption(AdoptionParts parts, std::string mesh)
       files_(parts.journal, mesh),
       witness_(record_, files_, std::move(mesh)) {}
 
-Result<dataplane::SwapReport> Adoption::apply(std::string_view text, const dataplane::Site& site,
+Result<dataplane::SwapReport> Adoption::apply(std::string_view text, const SiteNow& site,
                                               const std::filesystem::path& trust_anchor,
                                               const ApplyOrder& order) {
   const std::uint64_t begun_ns = parts_.clock.monotonic_ns();
@@ -39,34 +39,47 @@ Result<dataplane::SwapReport> Adoption::apply(std::string_view text, const datap
   Result<authority::Chain> chain = verify(text, trust_anchor, order);
   if (!chain) return pass_on(std::move(chain));
   const authority::Candidate& candidate = chain->last;
-  Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(candidate, site));
-  if (!compiled) return pass_on(std::move(compiled));
-  Result<> fits = at(Stage::capacity, dataplane::check_capacity(compiled->tables));
-  if (!fits) return pass_on(std::move(fits));
+  Result<Ready> ready = make_ready(candidate, site);
+  if (!ready) return pass_on(std::move(ready));
+  bool is_new = false;
+  orders_->on_loop([&] { is_new = !is_adopted(candidate); });
+  if (is_new) {
+    Result<> persisted = at(Stage::persist, files_.put(id_of(candidate), chain->file));
+    if (!persisted) return pass_on(std::move(persisted));
+  }
 
-  if (!is_adopted(candidate)) {
-    if (Result<> promised = promise(*chain, *compiled, order); !promised) return pass_on(std::move(promised));
-  }
-  Result<dataplane::SwapReport> swapped = serve(candidate, std::move(*compiled));
-  obstacle_ = swapped ? "" : swapped.error().message();
-  if (swapped) {
-    durations_.observe(static_cast<double>(parts_.clock.monotonic_ns() - begun_ns) / kNsPerSecond);
-    return swapped;
-  }
+  Result<> promised;
+  Result<dataplane::SwapReport> swapped;
+  orders_->on_loop([&] {
+    if (is_new) promised = promise(*chain, *ready, order);
+    if (!promised) return;
+    swapped = serve(candidate, std::move(*ready));
+    obstacle_ = swapped ? "" : swapped.error().message();
+    if (swapped)
+      durations_.observe(static_cast<double>(parts_.clock.monotonic_ns() - begun_ns) / kNsPerSecond);
+  });
+  if (!promised) return pass_on(std::move(promised));
+  if (swapped) return swapped;
   return pass_on(std::move(swapped), "serial " + std::to_string(candidate.snapshot.serial.value) +
                                          " is adopted for good, but not in force yet; the agent tries again");
 }
 
 Result<authority::Chain> Adoption::verify(std::string_view text, const std::filesystem::path& trust_anchor,
                                           const ApplyOrder& order) {
-  Result<authority::Root> trusted = at(Stage::verify, trusted_root(parts_.authority, trust_anchor, mesh_));
+  Result<authority::Root> trusted;
+  std::optional<authority::Adopted> adopted;
+  orders_->on_loop([&] {
+    trusted = at(Stage::verify, trusted_root(parts_.authority, trust_anchor, mesh_));
+    adopted = parts_.authority.adopted;
+  });
   if (!trusted) return pass_on(std::move(trusted));
-  Result<authority::Chain> chain =
-      at(Stage::verify, authority::follow_chain(text, *trusted, mesh_, parts_.authority.adopted));
+  Result<authority::Chain> chain = at(Stage::verify, authority::follow_chain(text, *trusted, mesh_, adopted));
   if (!chain) return chain;
-  Result<> judged = at(Stage::rules, witness_.judge(chain->last, chain->file, order.recovery));
-  if (!judged) return pass_on(std::move(judged));
-  Result<> allowed = at(Stage::rules, check_rules(*chain, order));
+  Result<> allowed;
+  orders_->on_loop([&] {
+    allowed = at(Stage::rules, witness_.judge(chain->last, chain->file, order.recovery));
+    if (allowed) allowed = at(Stage::rules, check_rules(*chain, order));
+  });
   if (!allowed) return pass_on(std::move(allowed));
   return chain;
 }
@@ -98,15 +111,11 @@ Result<> Adoption::check_trial(const authority::Candidate& candidate, std::uint3
 }
 
 // From here on this snapshot is the one to serve.
-Result<> Adoption::promise(const authority::Chain& chain, const dataplane::Compiled& compiled,
-                           const ApplyOrder& order) {
+Result<> Adoption::promise(const authority::Chain& chain, const Ready& ready, const ApplyOrder& order) {
   const authority::Candidate& candidate = chain.last;
-  Result<> persisted = at(Stage::persist, files_.put(id_of(candidate), chain.file));
-  if (!persisted) return persisted;
-
   std::vector<ledger::AuthorityEvent> events;
   for (ledger::AuthorityFloors& rise :
-       ledger::rises(parts_.authority, {authority::remembered(candidate).floors, compiled.floors}))
+       ledger::rises(parts_.authority, {authority::remembered(candidate).floors, ready.floors}))
     events.emplace_back(std::move(rise));
   ledger::AuthorityAdopted adopted;
   adopted.id = id_of(candidate);
@@ -135,20 +144,20 @@ std::optional<ledger::Earlier> Adoption::way_back() const {
   return ledger::Earlier{{state.adopted->serial, state.adopted->hash}, state.adopted->root};
 }
 
-Result<dataplane::SwapReport> Adoption::redo(const dataplane::Site& site) {
+Result<dataplane::SwapReport> Adoption::redo(const SiteNow& site) {
   Result<dataplane::SwapReport> swapped = try_redo(site);
-  obstacle_ = swapped ? "" : swapped.error().message();
+  orders_->on_loop([&] { obstacle_ = swapped ? "" : swapped.error().message(); });
   return swapped;
 }
 
-Result<dataplane::SwapReport> Adoption::try_redo(const dataplane::Site& site) {
-  Result<authority::Candidate> candidate = at(Stage::verify, read_to_serve());
+Result<dataplane::SwapReport> Adoption::try_redo(const SiteNow& site) {
+  Result<authority::Candidate> candidate = at(Stage::verify, read_to_serve(authority_now()));
   if (!candidate) return pass_on(std::move(candidate));
-  Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(*candidate, site));
-  if (!compiled) return pass_on(std::move(compiled));
-  Result<> fits = at(Stage::capacity, dataplane::check_capacity(compiled->tables));
-  if (!fits) return pass_on(std::move(fits));
-  return serve(*candidate, std::move(*compiled));
+  Result<Ready> ready = make_ready(*candidate, site);
+  if (!ready) return pass_on(std::move(ready));
+  Result<dataplane::SwapReport> swapped;
+  orders_->on_loop([&] { swapped = serve(*candidate, std::move(*ready)); });
+  return swapped;
 }
 
 Result<> Adoption::confirm() {
@@ -167,51 +176,61 @@ bool Adoption::trial_is_over() const {
   return on_trial() && (!trial_ends_boot_ns_ || parts_.clock.boot_ns() >= *trial_ends_boot_ns_);
 }
 
-Result<dataplane::SwapReport> Adoption::roll_back(const dataplane::Site& site, ledger::RevertCause cause) {
+Result<dataplane::SwapReport> Adoption::roll_back(const SiteNow& site, ledger::RevertCause cause) {
   Result<dataplane::SwapReport> swapped = try_roll_back(site, cause);
-  if (parts_.authority.reverted) obstacle_ = swapped ? "" : swapped.error().message();
+  orders_->on_loop([&] {
+    if (parts_.authority.reverted) obstacle_ = swapped ? "" : swapped.error().message();
+  });
   return swapped;
 }
 
-Result<dataplane::SwapReport> Adoption::try_roll_back(const dataplane::Site& site,
-                                                      ledger::RevertCause cause) {
-  const ledger::AuthorityState& state = parts_.authority;
+Result<dataplane::SwapReport> Adoption::try_roll_back(const SiteNow& site, ledger::RevertCause cause) {
+  const ledger::AuthorityState state = authority_now();
   if (!state.adopted || !state.previous || state.reverted) {
     return fail(authority::errc::rollback_refused,
                 state.reverted ? "the adopted snapshot is rolled back already; only one step leads back"
                                : "there is no snapshot before the adopted one to go back to");
   }
-  Result<authority::Candidate> newest = at(Stage::verify, read_adopted());
+  Result<authority::Candidate> newest = at(Stage::verify, read_adopted(state));
   if (!newest) return pass_on(std::move(newest));
   Result<authority::Candidate> kept = at(Stage::verify, files_.get(state.previous->id, state.previous->root));
   if (!kept) return pass_on(std::move(kept));
-  Result<> allowed = at(Stage::rules, authority::may_roll_back(*kept, *newest, now()));
+  Result<> allowed;
+  orders_->on_loop([&] { allowed = at(Stage::rules, authority::may_roll_back(*kept, *newest, now())); });
   if (!allowed) return pass_on(std::move(allowed));
   kept->snapshot = authority::rolled_back(std::move(kept->snapshot), newest->snapshot);
-  Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(*kept, site));
-  if (!compiled) return pass_on(std::move(compiled));
-  Result<> fits = at(Stage::capacity, dataplane::check_capacity(compiled->tables));
-  if (!fits) return pass_on(std::move(fits));
+  Result<Ready> ready = make_ready(*kept, site);
+  if (!ready) return pass_on(std::move(ready));
 
-  Result<> reverted = at(Stage::journal, record_.write(ledger::AuthorityReverted{id_of(*newest), cause}));
+  Result<> reverted;
+  Result<dataplane::SwapReport> swapped;
+  orders_->on_loop([&] {
+    reverted = at(Stage::journal, record_.write(ledger::AuthorityReverted{id_of(*newest), cause}));
+    if (!reverted) return;
+    trial_ends_boot_ns_.reset();
+    swapped = serve(*kept, std::move(*ready));
+  });
   if (!reverted) return pass_on(std::move(reverted));
-  trial_ends_boot_ns_.reset();
-  return serve(*kept, std::move(*compiled));
+  return swapped;
 }
 
 // The journal has decided for `candidate`; the kernel follows. Fences before the swap: in between they only
-// deny.
-Result<dataplane::SwapReport> Adoption::serve(const authority::Candidate& candidate,
-                                              dataplane::Compiled&& compiled) {
+// deny. Who holds resources may have changed since the tables were compiled.
+Result<dataplane::SwapReport> Adoption::serve(const authority::Candidate& candidate, Ready ready) {
   Result<> fenced = at(Stage::fence, parts_.generations.raise_fences(parts_.authority.fences));
   if (!fenced) return pass_on(std::move(fenced));
+  if (!ready.prepared)
+    return at(Stage::swap, Result<dataplane::SwapReport>(pass_on(std::move(ready.prepared))));
+  ready.tables.resources = dataplane::holder_rows(ready.served.claimants, *holders_);
+  note_holders(ready.served, ready.tables.resources.size());
   const authority::Snapshot& snapshot = candidate.snapshot;
   const std::uint64_t closes_ns =
       closing_instant_ns(snapshot.on_expiry, snapshot.expires, floor_for(candidate), parts_.clock);
   Result<dataplane::SwapReport> swapped =
-      at(Stage::swap, parts_.generations.adopt(compiled.tables, parts_.authority.generation, closes_ns));
+      at(Stage::swap, parts_.generations.commit(std::move(*ready.prepared), ready.tables,
+                                                parts_.authority.generation, closes_ns));
   if (!swapped) return pass_on(std::move(swapped));
-  served_ = describe(candidate, std::move(compiled), now_for(candidate));
+  served_ = std::move(ready.served);
   if (!swapped->changed && parts_.authority.active) return swapped;
   Result<> announced =
       at(Stage::active, record_.write(ledger::AuthorityActive{id_of(candidate), swapped->generation}));
@@ -223,29 +242,51 @@ Result<> Adoption::see_timestamp(std::string_view file) {
   return at(Stage::rules, witness_.see_timestamp(file, parts_.clock.now_utc()));
 }
 
-Result<authority::Candidate> Adoption::read_adopted() const {
-  const authority::Adopted& adopted = *parts_.authority.adopted;
-  return files_.get({adopted.serial, adopted.hash}, adopted.root);
+ledger::AuthorityState Adoption::authority_now() const {
+  ledger::AuthorityState state;
+  orders_->on_loop([&] { state = parts_.authority; });
+  return state;
 }
 
-Result<authority::Candidate> Adoption::read_to_serve() const {
-  const ledger::AuthorityState& state = parts_.authority;
-  Result<authority::Candidate> newest = read_adopted();
+Result<authority::Candidate> Adoption::read_adopted(const ledger::AuthorityState& state) const {
+  return files_.get({state.adopted->serial, state.adopted->hash}, state.adopted->root);
+}
+
+Result<authority::Candidate> Adoption::read_to_serve(const ledger::AuthorityState& state) const {
+  Result<authority::Candidate> newest = read_adopted(state);
   if (!newest || !state.reverted || !state.previous) return newest;
   Result<authority::Candidate> kept = files_.get(state.previous->id, state.previous->root);
   if (kept) kept->snapshot = authority::rolled_back(std::move(kept->snapshot), newest->snapshot);
   return kept;
 }
 
+Result<Adoption::Ready> Adoption::make_ready(const authority::Candidate& candidate, const SiteNow& site_now) {
+  dataplane::Site site;
+  orders_->on_loop([&] { site = site_now(); });
+  Result<dataplane::Compiled> compiled = at(Stage::compile, compile_for(candidate, site));
+  if (!compiled) return pass_on(std::move(compiled));
+  Result<> fits = at(Stage::capacity, dataplane::check_capacity(compiled->tables));
+  if (!fits) return pass_on(std::move(fits));
+  Result<dataplane::Generations::Prepared> prepared = parts_.generations.prepare(compiled->tables);
+  Served served = describe(candidate, *compiled, site.now);
+  return Ready{std::move(compiled->tables), std::move(compiled->floors), std::move(served),
+               std::move(prepared)};
+}
+
 Result<dataplane::Compiled> Adoption::compile_for(const authority::Candidate& candidate,
-                                                  dataplane::Site site) {
+                                                  dataplane::Site& site) {
   Result<std::map<std::string, PeerId>> ids =
       dataplane::allot_peer_ids(parts_.plane, dataplane::peer_names(candidate.snapshot, site.gateway));
   if (!ids) return pass_on(std::move(ids));
-  if (Result<> known = remember_holders(site.gateway, *ids); !known) return pass_on(std::move(known));
-  site.holders = *holders_;
+  Result<> known;
+  orders_->on_loop([&] {
+    known = remember_holders(site.gateway, *ids);
+    if (!known) return;
+    site.holders = *holders_;
+    site.now = now_for(candidate);
+  });
+  if (!known) return pass_on(std::move(known));
   site.peer_ids = std::move(*ids);
-  site.now = now_for(candidate);
   return dataplane::compile(candidate.snapshot, site);
 }
 

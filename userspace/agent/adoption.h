@@ -3,10 +3,15 @@
 // leaves a state from which redo() arrives at the same end: before AuthorityAdopted is durable nothing has
 // happened (an orphan file at most), after it the snapshot is the one to serve, whether or not the kernel has
 // it yet. A rollback (SPEC 3.9) goes the same way: AuthorityReverted is durable before the kernel follows.
+//
+// apply(), redo() and roll_back() are orders (orders.h): what they read and change of the running gateway
+// they do in turns of the loop, and the rest beside it. One at a time; all else is for the loop's thread.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +19,7 @@
 
 #include "agent/adoption_stage.h"
 #include "agent/authority_record.h"
+#include "agent/orders.h"
 #include "agent/served.h"
 #include "agent/snapshot_files.h"
 #include "agent/witness.h"
@@ -48,20 +54,25 @@ struct ApplyOrder {
 
 class Adoption {
  public:
+  // The site as it is now; asked in a turn of the loop. Lacks peer ids, holders and the time.
+  using SiteNow = std::function<dataplane::Site()>;
+
   Adoption(AdoptionParts parts, std::string mesh);
   Adoption(const Adoption&) = delete;
   Adoption& operator=(const Adoption&) = delete;
 
+  // From now on its turns are taken there. `orders` must outlive this.
+  void use(Orders& orders) { orders_ = &orders; }
+
   // Adopts a signed snapshot, or the last one of a bundle. `trust_anchor` is read for the first adoption
-  // only; later the journaled root decides. `site` lacks peer ids, holders and the time: they are filled in
-  // here. Whatever fails leaves the running generation as it is; once the adoption is durable, is_in_force()
-  // is false until a redo() succeeds.
-  Result<dataplane::SwapReport> apply(std::string_view text, const dataplane::Site& site,
+  // only; later the journaled root decides. Whatever fails leaves the running generation as it is; once the
+  // adoption is durable, is_in_force() is false until a redo() succeeds.
+  Result<dataplane::SwapReport> apply(std::string_view text, const SiteNow& site,
                                       const std::filesystem::path& trust_anchor, const ApplyOrder& order);
 
-  // Puts the snapshot that the journal decided for into the kernel again, for `site` as it is now. Equal
-  // tables are left alone. There must be an adopted snapshot.
-  Result<dataplane::SwapReport> redo(const dataplane::Site& site);
+  // Puts the snapshot that the journal decided for into the kernel again. Equal tables are left alone. There
+  // must be an adopted snapshot.
+  Result<dataplane::SwapReport> redo(const SiteNow& site);
 
   // From its return on these hold resources, in all that is served from now on too, and nobody else does; as
   // far as what is served admits them. Until the first call they are those that the kernel has. On failure
@@ -79,7 +90,7 @@ class Adoption {
   Result<> confirm();
   // Serves the snapshot before instead, as far as the adopted one has not revoked it. Fails with
   // errc::rollback_refused where there is no way back; then nothing has changed.
-  Result<dataplane::SwapReport> roll_back(const dataplane::Site& site, ledger::RevertCause cause);
+  Result<dataplane::SwapReport> roll_back(const SiteNow& site, ledger::RevertCause cause);
   bool on_trial() const { return parts_.authority.unconfirmed_until.has_value(); }
   // The trial ran out: roll_back() is due.
   bool trial_is_over() const;
@@ -105,19 +116,28 @@ class Adoption {
   const observe::DurationHistogram& durations() const { return durations_; }
 
  private:
+  // What came of the long part of an adoption.
+  struct Ready {
+    dataplane::Tables tables;
+    std::map<ResourceNumber, Epoch> floors;  // to raise the fences to, before the swap
+    Served served;
+    Result<dataplane::Generations::Prepared> prepared;
+  };
+
   Result<authority::Chain> verify(std::string_view text, const std::filesystem::path& trust_anchor,
                                   const ApplyOrder& order);
   Result<> check_rules(const authority::Chain& chain, const ApplyOrder& order) const;
   Result<> check_trial(const authority::Candidate& candidate, std::uint32_t within_s) const;
-  Result<> promise(const authority::Chain& chain, const dataplane::Compiled& compiled,
-                   const ApplyOrder& order);
-  Result<dataplane::SwapReport> try_redo(const dataplane::Site& site);
-  Result<dataplane::SwapReport> try_roll_back(const dataplane::Site& site, ledger::RevertCause cause);
-  Result<authority::Candidate> read_adopted() const;
-  Result<authority::Candidate> read_to_serve() const;
-  Result<dataplane::Compiled> compile_for(const authority::Candidate& candidate, dataplane::Site site);
+  Result<> promise(const authority::Chain& chain, const Ready& ready, const ApplyOrder& order);
+  Result<dataplane::SwapReport> try_redo(const SiteNow& site);
+  Result<dataplane::SwapReport> try_roll_back(const SiteNow& site, ledger::RevertCause cause);
+  ledger::AuthorityState authority_now() const;
+  Result<authority::Candidate> read_adopted(const ledger::AuthorityState& state) const;
+  Result<authority::Candidate> read_to_serve(const ledger::AuthorityState& state) const;
+  Result<Ready> make_ready(const authority::Candidate& candidate, const SiteNow& site);
+  Result<dataplane::Compiled> compile_for(const authority::Candidate& candidate, dataplane::Site& site);
   Result<> remember_holders(const std::string& gateway, const std::map<std::string, PeerId>& ids);
-  Result<dataplane::SwapReport> serve(const authority::Candidate& candidate, dataplane::Compiled&& compiled);
+  Result<dataplane::SwapReport> serve(const authority::Candidate& candidate, Ready ready);
   std::optional<ledger::Earlier> way_back() const;
   bool is_adopted(const authority::Candidate& candidate) const;
   UtcSeconds now_for(const authority::Candidate& candidate) const;
@@ -126,12 +146,14 @@ class Adoption {
   // Counts a failure under its stage and hands the result on.
   template <class T>
   Result<T> at(Stage stage, Result<T>&& result) {
-    if (!result) failures_.count(stage);
+    if (!result) orders_->on_loop([&] { failures_.count(stage); });
     return std::move(result);
   }
 
   AdoptionParts parts_;
   std::string mesh_;
+  ImmediateOrders immediate_;
+  Orders* orders_ = &immediate_;
   AuthorityRecord record_;
   SnapshotFiles files_;
   Witness witness_;

@@ -58,6 +58,12 @@ bool changes_state(std::string_view command) {
   return std::find(std::begin(kChanging), std::end(kChanging), command) != std::end(kChanging);
 }
 
+bool is_order(std::string_view command) {
+  static constexpr std::string_view kOrders[] = {"apply",  "confirm",  "recover",
+                                                 "reload", "rollback", "timestamp"};
+  return std::find(std::begin(kOrders), std::end(kOrders), command) != std::end(kOrders);
+}
+
 bool takes_body(std::string_view command) {
   static constexpr std::string_view kWithBody[] = {"apply", "explain", "recover", "revoke", "timestamp"};
   return std::find(std::begin(kWithBody), std::end(kWithBody), command) != std::end(kWithBody);
@@ -232,10 +238,12 @@ Result<wire::Json> ControlCommands::recover(std::string_view body) {
 }
 
 Result<wire::Json> ControlCommands::confirm() {
-  if (Result<> confirmed = gateway_->confirm(); !confirmed) return pass_on(std::move(confirmed));
-  const Serial serial = gateway_->foundation().lineage.authority.adopted->serial;
-  return Json::object(
-      {{"schema", "postern/confirm/v1"}, {"serial", static_cast<std::int64_t>(serial.value)}});
+  return on_loop([this]() -> Result<Json> {
+    if (Result<> confirmed = gateway_->confirm(); !confirmed) return pass_on(std::move(confirmed));
+    const Serial serial = gateway_->foundation().lineage.authority.adopted->serial;
+    return Json::object(
+        {{"schema", "postern/confirm/v1"}, {"serial", static_cast<std::int64_t>(serial.value)}});
+  });
 }
 
 Result<wire::Json> ControlCommands::roll_back() {
@@ -245,22 +253,32 @@ Result<wire::Json> ControlCommands::roll_back() {
 }
 
 Result<wire::Json> ControlCommands::timestamp(std::string_view body) {
-  if (Result<> seen = gateway_->see_timestamp(body); !seen) return pass_on(std::move(seen));
-  Json report = authority_report(*gateway_);
-  report.set("schema", "postern/timestamp-seen/v1");
-  return report;
+  return on_loop([this, body]() -> Result<Json> {
+    if (Result<> seen = gateway_->see_timestamp(body); !seen) return pass_on(std::move(seen));
+    Json report = authority_report(*gateway_);
+    report.set("schema", "postern/timestamp-seen/v1");
+    return report;
+  });
+}
+
+Result<wire::Json> ControlCommands::on_loop(const std::function<Result<Json>()>& turn) const {
+  std::optional<Result<Json>> done;
+  gateway_->orders().on_loop([&] { done.emplace(turn()); });
+  return std::move(*done);
 }
 
 Result<wire::Json> ControlCommands::applied(const dataplane::SwapReport& swap) const {
-  const Served& served = *gateway_->adoption().served();
-  const std::optional<UtcSeconds> until = gateway_->standing().unconfirmed_until;
-  return Json::object({{"schema", "postern/apply/v1"},
-                       {"serial", static_cast<std::int64_t>(served.serial.value)},
-                       {"hash", to_hex(served.hash)},
-                       {"generation", static_cast<std::int64_t>(swap.generation.value)},
-                       {"unconfirmed_until", until ? Json(utc_text(*until)) : Json(nullptr)},
-                       {"changed", swap.changed},
-                       {"tables_written", names_array(swap.tables_written)}});
+  return on_loop([&]() -> Result<Json> {
+    const Served& served = *gateway_->adoption().served();
+    const std::optional<UtcSeconds> until = gateway_->standing().unconfirmed_until;
+    return Json::object({{"schema", "postern/apply/v1"},
+                         {"serial", static_cast<std::int64_t>(served.serial.value)},
+                         {"hash", to_hex(served.hash)},
+                         {"generation", static_cast<std::int64_t>(swap.generation.value)},
+                         {"unconfirmed_until", until ? Json(utc_text(*until)) : Json(nullptr)},
+                         {"changed", swap.changed},
+                         {"tables_written", names_array(swap.tables_written)}});
+  });
 }
 
 Result<wire::Json> ControlCommands::reload() {

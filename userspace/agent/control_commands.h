@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 
 #include "agent/claims_commands.h"
@@ -20,6 +21,8 @@ namespace postern::agent {
 bool changes_state(std::string_view command);
 // Whether a request is for administrators alone: it changes something, or shows what packets carry.
 bool needs_administrator(const wire::ControlRequest& request);
+// Whether a command is an order (orders.h), to be run as one.
+bool is_order(std::string_view command);
 // Whether lines follow the answer, until the caller goes.
 bool streams(std::string_view command);
 // Whether a command takes a body.
@@ -36,6 +39,7 @@ class ControlCommands {
         claims_(gateway),
         event_followers_(*gateway.foundation().lineage.journal) {}
 
+  // On the loop's thread, or as an order.
   Result<wire::Json> run(const wire::ControlRequest& request, std::string_view body,
                          const std::shared_ptr<Outlet>& outlet);
   // Now and then: gives back what was kept for questions.
@@ -57,6 +61,7 @@ class ControlCommands {
   Result<wire::Json> roll_back();
   Result<wire::Json> timestamp(std::string_view body);
   Result<wire::Json> applied(const dataplane::SwapReport& swap) const;
+  Result<wire::Json> on_loop(const std::function<Result<wire::Json>()>& turn) const;
   Result<wire::Json> rules() const;
   Result<wire::Json> reload();
   Result<wire::Json> events(const wire::Json& arguments) const;

@@ -39,7 +39,7 @@ void ControlConnection::arm_deadline() {
   deadline_.async_wait([weak = weak_from_this()](const std::error_code& error) {
     const std::shared_ptr<ControlConnection> self = weak.lock();
     if (error || self == nullptr) return;
-    // A long adoption may have let an older deadline pass that was renewed since.
+    // A long turn may have let an older deadline pass that was renewed since.
     if (self->deadline_.expiry() > std::chrono::steady_clock::now()) return;
     std::error_code ignored;
     self->socket_.close(ignored);
@@ -108,10 +108,13 @@ void ControlConnection::read_body() {
 }
 
 void ControlConnection::take_body() {
-  Result<wire::Json> result = run_(request_, body_, shared_from_this());
-  std::string().swap(body_);
-  streams_ = result && streams(request_.command);
-  answer(result);
+  // An order takes as long as it takes, and those before it.
+  deadline_.expires_at(std::chrono::steady_clock::time_point::max());
+  run_(request_, body_, shared_from_this(), [self = shared_from_this()](const Result<wire::Json>& result) {
+    std::string().swap(self->body_);
+    self->streams_ = result && streams(self->request_.command);
+    self->answer(result);
+  });
 }
 
 void ControlConnection::answer(const Result<wire::Json>& result) {

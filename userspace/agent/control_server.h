@@ -20,9 +20,11 @@ namespace postern::agent {
 
 class ControlServer {
  public:
-  // `outlet`: where lines behind the answer may go, for commands that stream.
-  using Run = std::function<Result<wire::Json>(const wire::ControlRequest&, std::string_view body,
-                                               const std::shared_ptr<Outlet>& outlet)>;
+  using Answer = std::function<void(const Result<wire::Json>&)>;
+  // Answers once, now or in a later turn of the loop. `outlet`: where lines behind the answer may go, for
+  // commands that stream; while it is kept, request and body are.
+  using Run = std::function<void(const wire::ControlRequest&, std::string_view body,
+                                 const std::shared_ptr<Outlet>& outlet, Answer answer)>;
 
   // Serves until destroyed; `io` must outlive it. `run` is called on the loop's thread.
   ControlServer(asio::io_context& io, ControlSocket socket, Run run);

@@ -42,7 +42,10 @@ Daemon::Daemon(std::unique_ptr<Gateway> gateway, const Clock& clock, spdlog::log
           publish();
         });
       }),
-      signals_(io_, SIGHUP, SIGTERM, SIGINT) {}
+      signals_(io_, SIGHUP, SIGTERM, SIGINT),
+      orders_(io_) {
+  gateway_->use(orders_);
+}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(std::unique_ptr<Gateway> gateway, const Clock& clock,
                                               spdlog::logger& log) {
@@ -62,15 +65,8 @@ Result<> Daemon::open_sockets() {
   if (!socket) return pass_on(std::move(socket));
   control_.emplace(io_, std::move(*socket),
                    [this](const wire::ControlRequest& request, std::string_view body,
-                          const std::shared_ptr<Outlet>& outlet) {
-                     note_links();
-                     Result<wire::Json> result = commands_.run(request, body, outlet);
-                     if (changes_state(request.command)) {
-                       follow_members();
-                       start_neighbour_round();
-                       follow_source();
-                     }
-                     return result;
+                          const std::shared_ptr<Outlet>& outlet, ControlServer::Answer answer) {
+                     run_command(request, body, outlet, std::move(answer));
                    });
   Result<std::unique_ptr<dataplane::EventRing>> ring = dataplane::EventRing::open(
       *gateway_->foundation().plane, [this](const pt_event& event) { hear(event); });
@@ -133,6 +129,31 @@ void Daemon::watch() {
   wait_for_signal();
 }
 
+void Daemon::run_command(const wire::ControlRequest& request, std::string_view body,
+                         const std::shared_ptr<Outlet>& outlet, ControlServer::Answer answer) {
+  if (!is_order(request.command)) {
+    note_links();
+    const Result<wire::Json> result = commands_.run(request, body, outlet);
+    if (changes_state(request.command)) follow();
+    return answer(result);
+  }
+  orders_.submit([this, &request, body, kept = outlet, answer = std::move(answer)]() mutable {
+    const Result<wire::Json> result = commands_.run(request, body, kept);
+    orders_.on_loop([&] {
+      follow();
+      // The connection ends on the loop, as it began.
+      std::exchange(answer, nullptr)(result);
+      kept.reset();
+    });
+  });
+}
+
+void Daemon::follow() {
+  follow_members();
+  start_neighbour_round();
+  follow_source();
+}
+
 void Daemon::watch_events() {
   gateway_->on_event([this] {
     if (!std::exchange(events_told_, false)) return;
@@ -162,30 +183,57 @@ void Daemon::take_samples() {
 void Daemon::follow_source() {
   const std::optional<config::Source>& wanted = gateway_->config().source;
   if (wanted == followed_) return;
-  source_.reset();
+  close_source();
   gateway_->note_source({});
   followed_ = wanted;
-  if (!wanted) return;
-  source_ = SnapshotSource::open(io_, *wanted,
-                                 {[this](std::string_view text) { return take_from_source(text); },
-                                  [this](std::string_view text) { return see_from_source(text); },
-                                  [this] {
-                                    const auto& adopted = gateway_->foundation().lineage.authority.adopted;
-                                    return adopted ? adopted->serial : Serial();
-                                  },
-                                  [this](const SourceStatus& status) { gateway_->note_source(status); }});
+  if (wanted) source_ = SnapshotSource::open(io_, *wanted, source_door());
+}
+
+// Behind the looks that are ordered already.
+void Daemon::close_source() {
+  if (!source_) return;
+  orders_.submit([this, old = std::shared_ptr<SnapshotSource>(std::move(source_))]() mutable {
+    orders_.on_loop([&] { old.reset(); });
+  });
+}
+
+SourceDoor Daemon::source_door() {
+  return {[this](std::string_view text) { return take_from_source(text); },
+          [this](std::string_view text) {
+            Result<> seen;
+            orders_.on_loop([&] { seen = see_from_source(text); });
+            return seen;
+          },
+          [this] {
+            Serial serial;
+            orders_.on_loop([&] {
+              const auto& adopted = gateway_->foundation().lineage.authority.adopted;
+              if (adopted) serial = adopted->serial;
+            });
+            return serial;
+          },
+          [this](const SourceStatus& status) { orders_.on_loop([&] { gateway_->note_source(status); }); },
+          [this](std::function<void()> look) { orders_.submit(std::move(look)); }};
 }
 
 // The door of `postern apply`, but that what is adopted already is not adopted again at each look.
 Result<> Daemon::take_from_source(std::string_view text) {
-  const auto& adopted = gateway_->foundation().lineage.authority.adopted;
   const Result<authority::Envelope> envelope = authority::open_envelope(text);
-  if (adopted && envelope && authority::payload_hash(envelope->payload) == adopted->hash) return {};
+  std::optional<Hash256> hash;
+  if (envelope) hash = authority::payload_hash(envelope->payload);
+  bool known = false;
+  orders_.on_loop([&] {
+    const auto& adopted = gateway_->foundation().lineage.authority.adopted;
+    known = adopted && hash == adopted->hash;
+  });
+  if (known) return {};
   Result<dataplane::SwapReport> swap = gateway_->apply(text, {});
   if (!swap) return pass_on(std::move(swap));
-  start_neighbour_round();
-  follow_members();
-  publish();
+  orders_.on_loop([this] {
+    start_neighbour_round();
+    follow_members();
+    publish();
+  });
   return {};
 }
 
@@ -224,11 +272,11 @@ void Daemon::wait_for_signal() {
       io_.stop();
       return;
     }
-    // It logs its outcome itself.
-    [[maybe_unused]] const Result<bool> reloaded = gateway_->reload();
-    follow_members();
-    start_neighbour_round();
-    follow_source();
+    orders_.submit([this] {
+      // It logs its outcome itself.
+      [[maybe_unused]] const Result<bool> reloaded = gateway_->reload();
+      orders_.on_loop([this] { follow(); });
+    });
     wait_for_signal();
   });
 }
@@ -274,6 +322,7 @@ Result<> Daemon::run() {
   } catch (const std::exception& error) {
     return fail(errc::event_loop, std::string("the event loop ended: ") + error.what());
   }
+  orders_.finish();
   return gateway_->stop();
 }
 

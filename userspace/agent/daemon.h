@@ -16,6 +16,7 @@
 #include "agent/gateway_snapshots.h"
 #include "agent/gateway_sync.h"
 #include "agent/link_dispatch.h"
+#include "agent/orders.h"
 #include "agent/repeating_timer.h"
 #include "agent/snapshot_source.h"
 #include "agent/watched_fd.h"
@@ -45,8 +46,15 @@ class Daemon {
   void watch();
   // Opens the config's source of snapshots, if another one is open or none.
   void follow_source();
+  void close_source();
+  SourceDoor source_door();
+  // An order.
   Result<> take_from_source(std::string_view text);
   Result<> see_from_source(std::string_view text);
+  void run_command(const wire::ControlRequest& request, std::string_view body,
+                   const std::shared_ptr<Outlet>& outlet, ControlServer::Answer answer);
+  // After what may have changed who is served, and by what.
+  void follow();
   void take_samples();
   // Who may link and claim is what is served now.
   void follow_members();
@@ -86,6 +94,7 @@ class Daemon {
   std::unique_ptr<observe::HttpServer> http_;
   std::optional<config::Source> followed_;
   std::unique_ptr<SnapshotSource> source_;  // of `followed_`
+  OrderThread orders_;                      // the last, and so the first to end
 };
 
 }  // namespace postern::agent

@@ -4,6 +4,7 @@
 #include <spdlog/logger.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "agent/errors.h"
 #include "agent/journal_report.h"
@@ -114,17 +115,21 @@ void Gateway::settle_authority() {
     log_->error("recovery: {}", removed.error().message());
 }
 
+void Gateway::use(Orders& orders) {
+  orders_ = &orders;
+  adoption_.use(orders);
+}
+
 Result<dataplane::SwapReport> Gateway::apply(std::string_view text, const ApplyOrder& order) {
   const char* const what = order.recovery ? "recovery" : "apply";
-  Result<dataplane::SwapReport> swap =
-      adoption_.apply(text, site_of(config_, interfaces_), config_.root, order);
-  if (swap) {
+  Result<dataplane::SwapReport> swap = adoption_.apply(
+      text, [this] { return site_of(config_, interfaces_); }, config_.root, order);
+  orders_->on_loop([&] {
+    if (!swap) return log_->warn("{}: {}", what, swap.error().message());
     note(*swap);
     log_->info("{}: serial {} is active as generation {}{}", what, adoption_.served()->serial.value,
                swap->generation.value, adoption_.on_trial() ? ", on trial" : "");
-  } else {
-    log_->warn("{}: {}", what, swap.error().message());
-  }
+  });
   return swap;
 }
 
@@ -138,14 +143,14 @@ Result<> Gateway::confirm() {
 }
 
 Result<dataplane::SwapReport> Gateway::roll_back(ledger::RevertCause cause) {
-  Result<dataplane::SwapReport> swap = adoption_.roll_back(site_of(config_, interfaces_), cause);
-  if (swap) {
+  Result<dataplane::SwapReport> swap =
+      adoption_.roll_back([this] { return site_of(config_, interfaces_); }, cause);
+  orders_->on_loop([&] {
+    if (!swap) return log_->error("rollback ({}): {}", ledger::word_of(cause), swap.error().message());
     note(*swap);
     log_->warn("rollback ({}): serial {} is served again as generation {}", ledger::word_of(cause),
                adoption_.served()->serial.value, swap->generation.value);
-  } else {
-    log_->error("rollback ({}): {}", ledger::word_of(cause), swap.error().message());
-  }
+  });
   return swap;
 }
 
@@ -170,13 +175,17 @@ Standing Gateway::standing() const {
 }
 
 Result<dataplane::SwapReport> Gateway::redo(const config::Config& config, const Interfaces& interfaces) {
-  if (!base_->lineage.authority.adopted) {
-    dataplane::SwapReport nothing;
+  bool adopted = false;
+  dataplane::SwapReport nothing;
+  orders_->on_loop([&] {
+    adopted = base_->lineage.authority.adopted.has_value();
     nothing.generation = base_->generations->active();
-    return nothing;
-  }
-  Result<dataplane::SwapReport> swap = adoption_.redo(site_of(config, interfaces));
-  if (swap) note(*swap);
+  });
+  if (!adopted) return nothing;
+  Result<dataplane::SwapReport> swap = adoption_.redo([&] { return site_of(config, interfaces); });
+  orders_->on_loop([&] {
+    if (swap) note(*swap);
+  });
   return swap;
 }
 
@@ -226,10 +235,38 @@ void Gateway::watch_losses() {
 
 void Gateway::redo_or_alarm(std::string_view why) {
   const Result<dataplane::SwapReport> swap = redo(config_, interfaces_);
-  if (swap && swap->changed) log_->info("{}: generation {} is active", why, swap->generation.value);
+  if (!swap || !swap->changed) return;
+  orders_->on_loop([&] { log_->info("{}: generation {} is active", why, swap->generation.value); });
+}
+
+void Gateway::order_redo(std::string why) {
+  if (std::exchange(redo_ordered_, true)) return;
+  orders_->submit([this, why = std::move(why)] {
+    redo_or_alarm(why);
+    orders_->on_loop([this] { redo_ordered_ = false; });
+  });
+}
+
+void Gateway::order_roll_back() {
+  if (std::exchange(roll_back_ordered_, true)) return;
+  orders_->submit([this] {
+    // It logs its outcome itself.
+    [[maybe_unused]] const Result<dataplane::SwapReport> back = roll_back(ledger::RevertCause::timeout);
+    orders_->on_loop([this] { roll_back_ordered_ = false; });
+  });
 }
 
 Result<bool> Gateway::reload() {
+  Result<Reload> wanted = fail(errc::event_loop, "");
+  orders_->on_loop([&] { wanted = begin_reload(); });
+  if (!wanted) return pass_on(std::move(wanted));
+  const Result<dataplane::SwapReport> swap = redo(wanted->config, wanted->interfaces);
+  Result<bool> changed = false;
+  orders_->on_loop([&] { changed = finish_reload(std::move(*wanted), swap); });
+  return changed;
+}
+
+Result<Gateway::Reload> Gateway::begin_reload() {
   Result<config::Config> wanted = config::load_config(config_file_);
   if (wanted) {
     if (Result<> fits = check_reloadable(config_, *wanted); !fits) wanted = pass_on(std::move(fits));
@@ -243,22 +280,26 @@ Result<bool> Gateway::reload() {
     log_->error("reload refused, the old config stays in force: {}", configured.error().message());
     return pass_on(std::move(configured));
   }
-  const dataplane::BackstopRules before = interfaces_.backstop(config_);
-  const dataplane::BackstopRules after = next.backstop(*wanted);
+  dataplane::BackstopRules before = interfaces_.backstop(config_);
+  dataplane::BackstopRules after = next.backstop(*wanted);
   if (Result<> closed = install(both(before, after)); !closed) return pass_on(std::move(closed));
-  Result<dataplane::SwapReport> swap = redo(*wanted, next);
+  return Reload{std::move(*wanted), std::move(next), std::move(before), std::move(after)};
+}
+
+Result<bool> Gateway::finish_reload(Reload wanted, const Result<dataplane::SwapReport>& swap) {
   if (!swap) {
-    if (const Result<> back = install(before); !back) log_->error("backstop: {}", back.error().message());
+    if (const Result<> back = install(wanted.before); !back)
+      log_->error("backstop: {}", back.error().message());
     log_->error("reload refused, the old config stays in force: {}", swap.error().message());
-    return pass_on(std::move(swap));
+    return tl::unexpected(swap.error());
   }
   const Interfaces previous = std::move(interfaces_);
-  interfaces_ = std::move(next);
-  config_ = std::move(*wanted);
+  interfaces_ = std::move(wanted.interfaces);
+  config_ = std::move(wanted.config);
   Result<bool> attached = interfaces_.attach(Which::all, config_.generic_xdp);
   if (Result<> detached = previous.detach_others(interfaces_); !detached && attached)
     attached = pass_on(std::move(detached));
-  if (Result<> closed = install(after); !closed && attached) attached = pass_on(std::move(closed));
+  if (Result<> closed = install(wanted.after); !closed && attached) attached = pass_on(std::move(closed));
   route_host();
   watch_losses();
   check();
@@ -292,27 +333,34 @@ Result<wire::Json> Gateway::settle() {
 void Gateway::links_changed(const std::vector<std::string>& names) {
   const bool ours = std::any_of(names.begin(), names.end(),
                                 [&](const std::string& name) { return interfaces_.watches(name); });
-  if (!ours) return;
-  if (interfaces_.refresh()) {
-    redo_or_alarm("interfaces changed");
-    if (const Result<bool> attached = interfaces_.attach(Which::fresh, config_.generic_xdp); !attached)
-      log_->error("attach: {}", attached.error().message());
-    watch_losses();
-  }
-  check();
+  if (ours) orders_->submit([this] { follow_interfaces(); });
+}
+
+void Gateway::follow_interfaces() {
+  bool changed = false;
+  orders_->on_loop([&] { changed = interfaces_.refresh(); });
+  if (changed) redo_or_alarm("interfaces changed");
+  orders_->on_loop([&] {
+    if (changed) {
+      if (const Result<bool> attached = interfaces_.attach(Which::fresh, config_.generic_xdp); !attached)
+        log_->error("attach: {}", attached.error().message());
+      watch_losses();
+    }
+    check();
+  });
 }
 
 void Gateway::tick() {
   if (adoption_.trial_is_over() && clock_->monotonic_ns() >= next_rollback_try_ns_) {
     next_rollback_try_ns_ = clock_->monotonic_ns() + kRollbackRetry_ns;
-    [[maybe_unused]] const Result<dataplane::SwapReport> back = roll_back(ledger::RevertCause::timeout);
+    order_roll_back();
   }
   const std::optional<Served>& served = adoption_.served();
   if (adoption_.is_in_force()) {
     const UtcSeconds now = adoption_.now();
-    if (served->changes_at && *served->changes_at <= now) redo_or_alarm("a time of validity passed");
+    if (served->changes_at && *served->changes_at <= now) order_redo("a time of validity passed");
     if (now.value + authority::kClockTolerance_s < served->judged_at.value)
-      redo_or_alarm("the clock was set back");
+      order_redo("the clock was set back");
   }
   adoption_.keep_closing_instant();
   log_change(*log_, alarms_.update(health().problems));
@@ -345,7 +393,7 @@ void Gateway::check() {
     checks_until_retry_ = kChecksBetweenRetries;
   } else if (checks_until_retry_-- == 0) {
     checks_until_retry_ = kChecksBetweenRetries;
-    redo_or_alarm("the adopted snapshot is in force at last");
+    order_redo("the adopted snapshot is in force at last");
   }
 }
 

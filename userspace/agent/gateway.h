@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One running gateway: disk, kernel and interfaces under one config, and every order that changes them. Knows
-// no sockets and no event loop; who calls it does so from one thread.
+// no sockets. Called from one thread, the loop's, but for apply(), roll_back() and reload(): those are orders
+// (orders.h), to be called as such.
 #pragma once
 
 #include <filesystem>
@@ -19,6 +20,7 @@
 #include "agent/journal_compaction.h"
 #include "agent/links_status.h"
 #include "agent/neighbours.h"
+#include "agent/orders.h"
 #include "agent/source_status.h"
 #include "agent/standing.h"
 #include "agent/sync_status.h"
@@ -36,6 +38,10 @@ class Gateway {
   // kernel keeps what it has. `clock` and `log` must outlive this.
   static Result<std::unique_ptr<Gateway>> start(config::Config config, std::filesystem::path config_file,
                                                 const Clock& clock, spdlog::logger& log);
+
+  // From now on orders go there; before, all happens at once. `orders` must outlive this.
+  void use(Orders& orders);
+  Orders& orders() { return *orders_; }
 
   Result<dataplane::SwapReport> apply(std::string_view text, const ApplyOrder& order);
   // Keeps the snapshot that is on trial.
@@ -100,9 +106,23 @@ class Gateway {
  private:
   Gateway(std::unique_ptr<Foundation> base, config::Config config, std::filesystem::path config_file,
           const Clock& clock, spdlog::logger& log);
+  // A reload before it is in force.
+  struct Reload {
+    config::Config config;
+    Interfaces interfaces;
+    dataplane::BackstopRules before;
+    dataplane::BackstopRules after;
+  };
+
   Result<> bring_up();
   Result<dataplane::SwapReport> redo(const config::Config& config, const Interfaces& interfaces);
   void redo_or_alarm(std::string_view why);
+  // Orders it, unless it is ordered already.
+  void order_redo(std::string why);
+  void order_roll_back();
+  void follow_interfaces();
+  Result<Reload> begin_reload();
+  Result<bool> finish_reload(Reload wanted, const Result<dataplane::SwapReport>& swap);
   void compact_when_due();
   void note(const dataplane::SwapReport& swap);
   void route_host();
@@ -130,6 +150,10 @@ class Gateway {
   std::unique_ptr<dataplane::Losses> losses_;
   std::string losses_problem_;  // why lost frames are not counted
   std::string host_problem_;    // why the gateway itself cannot reach the mesh
+  ImmediateOrders immediate_;
+  Orders* orders_ = &immediate_;
+  bool redo_ordered_ = false;
+  bool roll_back_ordered_ = false;
   unsigned checks_until_retry_ = 0;
   std::uint64_t next_rollback_try_ns_ = 0;
 };

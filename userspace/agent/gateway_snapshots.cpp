@@ -8,6 +8,8 @@
 
 #include <cerrno>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "core/file.h"
 #include "mesh/errors.h"
@@ -25,7 +27,7 @@ tl::unexpected<Error> unwritable(const std::filesystem::path& path) {
 
 }  // namespace
 
-GatewaySnapshots::GatewaySnapshots(asio::io_context& io, const Gateway& gateway, const Clock& clock,
+GatewaySnapshots::GatewaySnapshots(asio::io_context& io, Gateway& gateway, const Clock& clock,
                                    spdlog::logger& log, Door door)
     : gateway_(gateway),
       clock_(clock),
@@ -113,14 +115,18 @@ void GatewaySnapshots::drop() {
   ::unlink(incoming().c_str());
 }
 
-Result<> GatewaySnapshots::take(const sync::SnapshotOffer& offer, std::string_view gateway) {
-  const Result<std::string> text = read_file(incoming(), sync::kMaxSnapshotFileBytes);
+void GatewaySnapshots::take(const sync::SnapshotOffer& offer, std::string_view gateway, Done done) {
+  const auto text =
+      std::make_shared<const Result<std::string>>(read_file(incoming(), sync::kMaxSnapshotFileBytes));
   drop();
-  if (!text) return tl::unexpected(text.error());
-  if (wire::blake2b({as_bytes(*text)}) != offer.hash)
-    return fail(sync::errc::malformed, "it is not the file that was offered");
+  if (!*text) return done(tl::unexpected(text->error()));
   log_.info("snapshot {}: came from gateway {}", offer.serial.value, gateway);
-  return door_(*text);
+  gateway_.orders().submit([this, text, offer, done = std::move(done)] {
+    const bool same = wire::blake2b({as_bytes(**text)}) == offer.hash;
+    const Result<> taken =
+        same ? door_(**text) : fail(sync::errc::malformed, "it is not the file that was offered");
+    gateway_.orders().on_loop([&] { done(taken); });
+  });
 }
 
 }  // namespace postern::agent

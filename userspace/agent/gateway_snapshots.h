@@ -25,11 +25,11 @@ namespace postern::agent {
 
 class GatewaySnapshots final : private sync::SnapshotShelf, private sync::Carrier {
  public:
-  // Takes a signed snapshot as `apply` does.
+  // Takes a signed snapshot as `apply` does. An order.
   using Door = std::function<Result<>(std::string_view text)>;
 
   // All must outlive this.
-  GatewaySnapshots(asio::io_context& io, const Gateway& gateway, const Clock& clock, spdlog::logger& log,
+  GatewaySnapshots(asio::io_context& io, Gateway& gateway, const Clock& clock, spdlog::logger& log,
                    Door door);
   GatewaySnapshots(const GatewaySnapshots&) = delete;
   GatewaySnapshots& operator=(const GatewaySnapshots&) = delete;
@@ -47,7 +47,7 @@ class GatewaySnapshots final : private sync::SnapshotShelf, private sync::Carrie
   Result<> begin() override;
   Result<> append(ByteView bytes) override;
   void drop() override;
-  Result<> take(const sync::SnapshotOffer& offer, std::string_view gateway) override;
+  void take(const sync::SnapshotOffer& offer, std::string_view gateway, Done done) override;
   Result<> send(std::string_view gateway, ByteView message) override;
   void hold(std::string_view) override {}
   void resume(std::string_view) override {}
@@ -55,7 +55,7 @@ class GatewaySnapshots final : private sync::SnapshotShelf, private sync::Carrie
   std::optional<sync::SnapshotOffer> look_at(const std::filesystem::path& path, Serial serial);
   std::filesystem::path incoming() const;
 
-  const Gateway& gateway_;
+  Gateway& gateway_;
   const Clock& clock_;
   spdlog::logger& log_;
   Door door_;

@@ -70,7 +70,7 @@ void note_holders(Served& served, std::size_t rows) {
     if (table.name == "resources") table.entries = rows;
 }
 
-Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled, UtcSeconds judged_at) {
+Served describe(const authority::Candidate& candidate, dataplane::Compiled& compiled, UtcSeconds judged_at) {
   const authority::Snapshot& snapshot = candidate.snapshot;
   Served served;
   served.serial = snapshot.serial;

@@ -57,6 +57,7 @@ struct Served {
 // How many rows the table `resources` has now.
 void note_holders(Served& served, std::size_t rows);
 
-Served describe(const authority::Candidate& candidate, dataplane::Compiled&& compiled, UtcSeconds judged_at);
+// Takes all of `compiled` but its tables and floors.
+Served describe(const authority::Candidate& candidate, dataplane::Compiled& compiled, UtcSeconds judged_at);
 
 }  // namespace postern::agent

@@ -37,7 +37,13 @@ std::unique_ptr<SnapshotSource> SnapshotSource::open(asio::io_context& io, const
     case config::SourceKind::url:
       break;
   }
-  return std::make_unique<SourceUrl>(io, source, std::move(door));
+  return std::make_unique<SourceUrl>(source, std::move(door));
+}
+
+void SnapshotSource::order(std::function<void()> look) {
+  door_.order([alive = std::weak_ptr(alive_), look = std::move(look)] {
+    if (!alive.expired()) look();
+  });
 }
 
 void SnapshotSource::report() {

@@ -19,7 +19,8 @@
 
 namespace postern::agent {
 
-// What a source asks of the gateway. All are called on the loop.
+// What a source asks of the gateway. A source's looks are orders (orders.h): all these but `order` are called
+// within one, or when the source is made.
 struct SourceDoor {
   // Takes a signed snapshot or a bundle, as `apply` does. What is adopted already is no failure.
   std::function<Result<>(std::string_view text)> take;
@@ -29,6 +30,8 @@ struct SourceDoor {
   std::function<Serial()> adopted;
   // After each look.
   std::function<void(const SourceStatus&)> report;
+  // Runs a look, as an order. Any thread.
+  std::function<void(std::function<void()> look)> order;
 };
 
 // Where the timestamp of a snapshot at `url` is: in the place of the last segment, without a query.
@@ -40,7 +43,8 @@ class SnapshotSource {
   SnapshotSource(const SnapshotSource&) = delete;
   SnapshotSource& operator=(const SnapshotSource&) = delete;
 
-  // Looks at once, then whenever something may have changed. `io` must outlive it.
+  // Looks at once, then whenever something may have changed. `io` must outlive it. To be destroyed on the
+  // loop's thread, within an order or when there are none.
   static std::unique_ptr<SnapshotSource> open(asio::io_context& io, const config::Source& source,
                                               SourceDoor door);
 
@@ -49,6 +53,8 @@ class SnapshotSource {
 
   SnapshotSource(std::string name, SourceDoor door);
   const SourceDoor& door() const { return door_; }
+  // Orders a look, which is not taken once the source is gone. Any thread.
+  void order(std::function<void()> look);
 
   // Outcomes of a look for a document of that kind.
   bool is_old_news(Kind kind, std::string_view text) const;
@@ -65,6 +71,7 @@ class SnapshotSource {
   void report();
 
   SourceDoor door_;
+  std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);
   SourceStatus status_;
   Delivery snapshot_;
   Delivery timestamp_;

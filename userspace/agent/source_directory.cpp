@@ -93,8 +93,8 @@ Result<std::vector<SerialFile>> serials_in(const std::filesystem::path& director
 SourceDirectory::SourceDirectory(asio::io_context& io, std::filesystem::path directory, SourceDoor door)
     : SnapshotSource("directory " + directory.string(), std::move(door)),
       directory_(std::move(directory)),
-      watch_(io, directory_, [this] { look(); }) {
-  look();
+      watch_(io, directory_, [this] { order([this] { look(); }); }) {
+  order([this] { look(); });
 }
 
 void SourceDirectory::look() {

@@ -9,8 +9,8 @@ namespace postern::agent {
 SourceFile::SourceFile(asio::io_context& io, std::filesystem::path path, SourceDoor door)
     : SnapshotSource("file " + path.string(), std::move(door)),
       path_(std::move(path)),
-      watch_(io, path_.parent_path(), [this] { look(); }) {
-  look();
+      watch_(io, path_.parent_path(), [this] { order([this] { look(); }); }) {
+  order([this] { look(); });
 }
 
 void SourceFile::look() {

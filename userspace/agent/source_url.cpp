@@ -2,7 +2,6 @@
 #include "agent/source_url.h"
 
 #include <algorithm>
-#include <asio/post.hpp>
 #include <chrono>
 #include <random>
 
@@ -21,18 +20,15 @@ double pause_seconds(unsigned period_s, unsigned failures_in_a_row, double dice)
   return period_s * periods * (0.9 + 0.2 * dice);
 }
 
-SourceUrl::SourceUrl(asio::io_context& io, const config::Source& source, SourceDoor door)
+SourceUrl::SourceUrl(const config::Source& source, SourceDoor door)
     : SnapshotSource("url " + source.url, std::move(door)),
-      io_(&io),
       request_{source.url, {}, source.ca, static_cast<long>(source.timeout_s), authority::kMaxBundleBytes},
       timestamp_request_{timestamp_url_of(source.url),  {},  source.ca, static_cast<long>(source.timeout_s),
                          authority::kMaxTimestampBytes, true},
       period_s_(source.poll_s),
-      self_(std::make_shared<SourceUrl*>(this)),
       poller_([this] { poll(); }) {}
 
 SourceUrl::~SourceUrl() {
-  *self_ = nullptr;
   {
     const std::lock_guard lock(mutex_);
     cancelled_ = true;
@@ -55,9 +51,7 @@ void SourceUrl::poll() {
     round->snapshot = fetch_https(request, cancelled_);
     if (!cancelled_) round->timestamp = fetch_https(timestamp_request, cancelled_);
     if (cancelled_) return;
-    asio::post(*io_, [self = self_, round] {
-      if (*self != nullptr) (*self)->arrived(std::move(*round));
-    });
+    order([this, round] { arrived(std::move(*round)); });
   } while (pause());
 }
 

@@ -18,11 +18,11 @@ namespace postern::agent {
 double pause_seconds(unsigned period_s, unsigned failures_in_a_row, double dice);
 
 // Polls a URL, and that of its timestamp, from a thread of its own, which knows nothing but how to fetch; all
-// else happens on the loop. The ETag of a document that was taken is sent along; one that was refused is
+// else happens in orders. The ETag of a document that was taken is sent along; one that was refused is
 // fetched again, in case it is mended.
 class SourceUrl final : public SnapshotSource {
  public:
-  SourceUrl(asio::io_context& io, const config::Source& source, SourceDoor door);
+  SourceUrl(const config::Source& source, SourceDoor door);
   ~SourceUrl() override;
 
  private:
@@ -36,7 +36,6 @@ class SourceUrl final : public SnapshotSource {
   bool judge(Kind kind, Result<HttpsReply>& reply, const std::string& url, std::string& etag);
   bool pause();
 
-  asio::io_context* io_;
   HttpsRequest request_;  // of the snapshot; its etag is the mutex's
   HttpsRequest timestamp_request_;
   unsigned period_s_;
@@ -45,8 +44,6 @@ class SourceUrl final : public SnapshotSource {
   std::condition_variable wake_;
   unsigned failures_in_a_row_ = 0;
   bool answered_ = false;  // the loop is done with the last reply
-  // What the loop runs after this object is gone finds it gone.
-  std::shared_ptr<SourceUrl*> self_;
   std::thread poller_;
 };
 

@@ -86,18 +86,22 @@ struct Generations::State {
   MappedArray port_classes;
   Leases leases;
   GracePeriod barrier;
-  // Of the active slot's tables; none where the slot is empty.
+  // Of the active slot's tables; none where the slot is empty. Read when they are first asked for: a large
+  // table takes a second. prepare() asks for those that it compares, hold() for that of resources.
   std::array<std::optional<TableDigest>, kSwapped.size()> digests;
+  std::array<bool, kSwapped.size()> digested{};
 
   pt_port_line* port_lines(std::uint32_t slot) const {
     return port_classes.as<pt_port_line>() + slot * kPortLines;
   }
 
   Result<pt_gateway> gateway(std::uint32_t slot) const;
-  Result<> digest_active();
+  Result<> digest_active(std::size_t table);
   Result<> fill_arrays(const pt_gateway& row, const pt_port_line* lines, std::uint32_t slot) const;
   Result<> fill_table(std::size_t table, const RowView& rows, std::uint32_t slot) const;
   Result<> share_table(std::size_t table, std::uint32_t slot) const;
+  Result<> finish_slot(const Tables& tables, const pt_gateway& active, bool same_rules,
+                       Generation generation) const;
 };
 
 Result<pt_gateway> Generations::State::gateway(std::uint32_t slot) const {
@@ -106,16 +110,18 @@ Result<pt_gateway> Generations::State::gateway(std::uint32_t slot) const {
   return kernel_error(errc::map, "cannot read table gateway", errno);
 }
 
-Result<> Generations::State::digest_active() {
-  for (std::size_t i = 0; i < kSwapped.size(); ++i) {
-    const Result<std::optional<InnerTable>> table =
-        InnerTable::find(kSwapped[i], plane.map_fd(kSwapped[i]), selector.active_slot());
-    if (!table) return fail(table.error().code, table.error().context);
-    if (!*table) continue;
-    const Result<TableDigest> digest = (*table)->digest();
+Result<> Generations::State::digest_active(std::size_t table) {
+  if (digested[table]) return {};
+  const std::string_view name = kSwapped[table];
+  const Result<std::optional<InnerTable>> active =
+      InnerTable::find(name, plane.map_fd(name), selector.active_slot());
+  if (!active) return fail(active.error().code, active.error().context);
+  if (*active) {
+    const Result<TableDigest> digest = (*active)->digest();
     if (!digest) return fail(digest.error().code, digest.error().context);
-    digests[i] = *digest;
+    digests[table] = *digest;
   }
+  digested[table] = true;
   return {};
 }
 
@@ -152,6 +158,19 @@ Result<> Generations::State::share_table(std::size_t table, std::uint32_t slot) 
   return (*active)->place(outer_fd, slot);
 }
 
+// What the idle slot has beside its tables. `active` is the row of the slot that is served.
+Result<> Generations::State::finish_slot(const Tables& tables, const pt_gateway& active, bool same_rules,
+                                         Generation generation) const {
+  if (Result<> made = make_meter_rows(plane, tables); !made) return made;
+  const auto bank = static_cast<std::uint8_t>(same_rules ? active.rule_bank : 1 - active.rule_bank);
+  if (!same_rules)
+    if (Result<> cleared = clear_rule_bank(plane, bank, tables); !cleared) return cleared;
+  pt_gateway row = tables.gateway;
+  row.generation = generation.value;
+  row.rule_bank = bank;
+  return fill_arrays(row, tables.port_classes.data(), selector.idle_slot());
+}
+
 Generations::Generations(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Generations::Generations(Generations&&) noexcept = default;
 Generations& Generations::operator=(Generations&&) noexcept = default;
@@ -170,7 +189,6 @@ Result<Generations> Generations::open(const Plane& plane) {
   if (!barrier) return pass_on(std::move(barrier));
   auto state = std::make_unique<State>(plane, Selector(std::move(*selector)), std::move(*port_classes),
                                        std::move(*leases), std::move(*barrier));
-  if (Result<> read = state->digest_active(); !read) return pass_on(std::move(read));
   return Generations(std::move(state));
 }
 
@@ -196,19 +214,50 @@ std::uint64_t Generations::closes_ns() const {
   return state_->selector.closes_ns(state_->selector.active_slot());
 }
 
+struct Generations::Prepared::State {
+  std::array<std::optional<TableDigest>, kSwapped.size()> wanted;
+  std::array<std::optional<InnerTable>, kSwapped.size()> fresh;  // of those that differ
+};
+
+Generations::Prepared::Prepared(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Generations::Prepared::Prepared(Prepared&&) noexcept = default;
+Generations::Prepared& Generations::Prepared::operator=(Prepared&&) noexcept = default;
+Generations::Prepared::~Prepared() = default;
+
 Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor, std::uint64_t closes_ns) {
+  Result<Prepared> prepared = prepare(tables);
+  if (!prepared) return pass_on(std::move(prepared));
+  return commit(std::move(*prepared), tables, floor, closes_ns);
+}
+
+Result<Generations::Prepared> Generations::prepare(const Tables& tables) const {
   if (Result<> fits = check_capacity(tables); !fits) return pass_on(std::move(fits));
-  State& state = *state_;
-  const std::uint32_t active_slot = state.selector.active_slot();
-  const std::uint32_t idle_slot = state.selector.idle_slot();
   const auto views = views_of(tables);
+  auto out = std::make_unique<Prepared::State>();
+  for (std::size_t i = 0; i < kSwapped.size(); ++i) {
+    if (i == kResources) continue;
+    if (Result<> read = state_->digest_active(i); !read) return pass_on(std::move(read));
+    out->wanted[i] = TableDigest(views[i]);
+    if (out->wanted[i] == state_->digests[i]) continue;
+    Result<InnerTable> fresh = InnerTable::fill(kSwapped[i], views[i]);
+    if (!fresh) return pass_on(std::move(fresh));
+    out->fresh[i].emplace(std::move(*fresh));
+  }
+  return Prepared(std::move(out));
+}
+
+Result<SwapReport> Generations::commit(Prepared prepared, const Tables& tables, Generation floor,
+                                       std::uint64_t closes_ns) {
+  State& state = *state_;
+  if (Result<> read = state.digest_active(kResources); !read) return pass_on(std::move(read));
+  auto& [wanted, fresh] = *prepared.state_;
+  const RowView resources(tables.resources);
+  wanted[kResources] = TableDigest(resources);
+  const std::uint32_t active_slot = state.selector.active_slot();
 
   SwapReport report{active(), false, {}};
-  std::array<std::optional<TableDigest>, kSwapped.size()> wanted;
-  for (std::size_t i = 0; i < kSwapped.size(); ++i) {
-    wanted[i] = TableDigest(views[i]);
+  for (std::size_t i = 0; i < kSwapped.size(); ++i)
     if (wanted[i] != state.digests[i]) report.tables_written.push_back(kSwapped[i]);
-  }
   const Result<pt_gateway> gateway = state.gateway(active_slot);
   if (!gateway) return fail(gateway.error().code, gateway.error().context);
   if (!same_gateway(*gateway, tables.gateway)) report.tables_written.push_back("gateway");
@@ -223,25 +272,22 @@ Result<SwapReport> Generations::adopt(const Tables& tables, Generation floor, st
 
   report.generation = std::max(active(), floor).next();
   report.changed = true;
+  const std::uint32_t idle_slot = state.selector.idle_slot();
   if (Result<> waited = state.barrier.wait(); !waited) return pass_on(std::move(waited));
   for (std::size_t i = 0; i < kSwapped.size(); ++i) {
-    Result<> filled = wanted[i] == state.digests[i] ? state.share_table(i, idle_slot)
-                                                    : state.fill_table(i, views[i], idle_slot);
+    Result<> filled;
+    if (fresh[i])
+      filled = fresh[i]->place(state.plane.map_fd(kSwapped[i]), idle_slot);
+    else if (i == kResources && wanted[i] != state.digests[i])
+      filled = state.fill_table(i, resources, idle_slot);
+    else
+      filled = state.share_table(i, idle_slot);
     if (!filled) return pass_on(std::move(filled));
   }
-  if (Result<> made = make_meter_rows(state.plane, tables); !made) return pass_on(std::move(made));
-  const bool same_rules = wanted[kPolicy] == state.digests[kPolicy];
-  const auto bank = static_cast<std::uint8_t>(same_rules ? gateway->rule_bank : 1 - gateway->rule_bank);
-  if (!same_rules) {
-    if (Result<> cleared = clear_rule_bank(state.plane, bank, tables); !cleared)
-      return pass_on(std::move(cleared));
-  }
-  pt_gateway row = tables.gateway;
-  row.generation = report.generation.value;
-  row.rule_bank = bank;
-  if (Result<> filled = state.fill_arrays(row, tables.port_classes.data(), idle_slot); !filled) {
-    return pass_on(std::move(filled));
-  }
+  if (Result<> finished =
+          state.finish_slot(tables, *gateway, wanted[kPolicy] == state.digests[kPolicy], report.generation);
+      !finished)
+    return pass_on(std::move(finished));
   state.selector.set_closes_ns(idle_slot, closes_ns);
   state.selector.flip(report.generation);
   state.digests = wanted;
@@ -260,6 +306,7 @@ Result<SwapReport> Generations::hold(const Rows<__u32, pt_resource>& resources, 
   SwapReport report{active(), false, {}};
   const RowView rows(resources);
   const TableDigest wanted(rows);
+  if (Result<> read = state.digest_active(kResources); !read) return pass_on(std::move(read));
   if (state.digests[kResources] == wanted) return report;
 
   const Result<pt_gateway> gateway = state.gateway(active_slot);

@@ -24,7 +24,7 @@ struct SwapReport {
 
 class Generations {
  public:
-  // `plane` must outlive this. Reads the selector and what the active slot holds.
+  // `plane` must outlive this. Reads the selector.
   static Result<Generations> open(const Plane& plane);
 
   Generations(Generations&&) noexcept;
@@ -33,6 +33,29 @@ class Generations {
 
   // Generation 0: nothing was ever adopted, all mesh traffic is dropped as CLOSED.
   Generation active() const;
+
+  // What adopt() does that takes long and touches nothing that is served: fresh maps of the tables that
+  // differ.
+  class Prepared {
+   public:
+    Prepared(Prepared&&) noexcept;
+    Prepared& operator=(Prepared&&) noexcept;
+    ~Prepared();
+
+   private:
+    friend class Generations;
+    struct State;
+    explicit Prepared(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+  };
+
+  // The first half of adopt(), for any thread: it may run beside all else but adopt(), commit() and another
+  // one of itself. Who holds resources may change meanwhile; that table is commit()'s.
+  Result<Prepared> prepare(const Tables& tables) const;
+  // The second half, with the same tables but for `resources`, and with no adopt() or commit() in between. As
+  // adopt().
+  Result<SwapReport> commit(Prepared prepared, const Tables& tables, Generation floor = Generation(),
+                            std::uint64_t closes_ns = 0);
 
   // Makes `tables` the active generation. On failure the active one is untouched and still served.
   // `floor`: the new generation's number is above it, so numbers rise across lost pins. `closes_ns`: when the

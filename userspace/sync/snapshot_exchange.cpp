@@ -140,23 +140,29 @@ void SnapshotExchange::ask() {
 }
 
 void SnapshotExchange::finish() {
-  const Fetch done = *std::exchange(fetch_, std::nullopt);
-  const Result<> taken = shelf_.take(done.offer, done.gateway);
+  const Fetch whole = *std::exchange(fetch_, std::nullopt);
+  taking_ = true;
+  shelf_.take(whole.offer, whole.gateway, [this, whole](const Result<>& result) { taken(whole, result); });
+}
+
+void SnapshotExchange::taken(const Fetch& whole, const Result<>& result) {
+  taking_ = false;
   problem_.clear();
-  if (taken) {
+  if (result) {
     ++counts_.adopted;
     return;
   }
-  problem_ = "a snapshot of serial " + std::to_string(done.offer.serial.value) + " that gateway " +
-             done.gateway + " gave: " + taken.error().message();
-  peers_.at(done.gateway).penalty.impose(problem_, now_ns_);
-  if (taken.error().code == errc::malformed) {
+  problem_ = "a snapshot of serial " + std::to_string(whole.offer.serial.value) + " that gateway " +
+             whole.gateway + " gave: " + result.error().message();
+  if (const auto peer = peers_.find(whole.gateway); peer != peers_.end())
+    peer->second.penalty.impose(problem_, now_ns_);
+  if (result.error().code == errc::malformed) {
     ++counts_.garbage;
     return;
   }
   ++counts_.refused;
   if (refused_.size() >= kMostRefused) refused_.erase(refused_.begin());
-  refused_.push_back({done.offer.hash, now_ns_ + kRefusedFor_ns});
+  refused_.push_back({whole.offer.hash, now_ns_ + kRefusedFor_ns});
 }
 
 void SnapshotExchange::give_up(const std::string& why, bool blame) {
@@ -218,7 +224,7 @@ void SnapshotExchange::tick(std::uint64_t now_ns, bool fetches) {
   }
   if (fetch_ && fetches) watch_fetch();
   if (fetch_ && !fetches) give_up("snapshots are not fetched any more", false);
-  if (!fetch_ && fetches) choose();
+  if (!fetch_ && !taking_ && fetches) choose();
 }
 
 std::vector<SyncCount> named(const SnapshotCounts& counts) {

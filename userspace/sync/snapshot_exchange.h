@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,8 +35,10 @@ class SnapshotShelf {
   virtual Result<> begin() = 0;
   virtual Result<> append(ByteView bytes) = 0;
   virtual void drop() = 0;
-  // It is whole. errc::malformed: not what was offered; else as `apply` has it.
-  virtual Result<> take(const SnapshotOffer& offer, std::string_view gateway) = 0;
+  // It is whole. `done` is told once, now or later: errc::malformed: not what was offered; else as `apply`
+  // has it.
+  using Done = std::function<void(Result<>)>;
+  virtual void take(const SnapshotOffer& offer, std::string_view gateway, Done done) = 0;
 };
 
 // Since the start.
@@ -100,6 +103,7 @@ class SnapshotExchange final : public mesh::LinkHandler {
   void answer(const std::string& gateway, Peer& peer);
   void ask();
   void finish();
+  void taken(const Fetch& whole, const Result<>& result);
   void give_up(const std::string& why, bool blame);
   void watch_fetch();
   void choose();
@@ -112,6 +116,7 @@ class SnapshotExchange final : public mesh::LinkHandler {
   std::map<std::string, Peer, std::less<>> peers_;
   std::optional<SnapshotOffer> served_;
   std::optional<Fetch> fetch_;
+  bool taking_ = false;  // one that came is on its way through the door
   std::vector<Refused> refused_;
   SnapshotCounts counts_;
   std::string problem_;

@@ -52,7 +52,8 @@ class Node final : public SnapshotShelf, public Carrier {
     return {};
   }
   void drop() override { spool.reset(); }
-  Result<> take(const SnapshotOffer& offer, std::string_view) override {
+  void take(const SnapshotOffer& offer, std::string_view, Done done) override { done(took(offer)); }
+  Result<> took(const SnapshotOffer& offer) {
     const std::string text = *std::exchange(spool, std::nullopt);
     if (wire::blake2b({as_bytes(text)}) != offer.hash) return fail(errc::malformed, "another file");
     ++offered;
