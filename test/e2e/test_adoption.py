@@ -89,7 +89,8 @@ def test_adoption_is_persisted_before_the_fence_rises(fresh_lab):
 
     selector = kernel.selector()
     snapshot = lab.edition(with_resource(lab.base_policy(), 9))
-    with Trace(gw.pid, ["fdatasync"], inject="fdatasync:signal=SIGKILL:when=1"):
+    (segment,) = {c.arguments[c.arguments.index("<") + 1:c.arguments.rindex(">")] for c in (calls[record], calls[active])}
+    with Trace(gw.pid, ["fdatasync"], inject="fdatasync:signal=SIGKILL:when=1", path=segment):
         assert gw.cli("apply", snapshot, check=False).returncode != 0
         until("the agent is killed at the flush", lambda: not gw.running)
     assert kernel.fence(RESOURCE) == 5

@@ -190,7 +190,8 @@ def test_drops_of_a_known_peer_are_counted_at_the_peer(lab, gw):
     before = gw.peers()["b"]
     Senders(lab).tunnel(inner_udp(C4, A4, UDP_PORT, gw.mac))
     after = gw.peers()["b"]
-    assert int(after["dropped"]["packets"]) - int(before["dropped"]["packets"]) == COUNT
+    # Beside them, what its own kernel says to all neighbours now and then.
+    assert COUNT <= int(after["dropped"]["packets"]) - int(before["dropped"]["packets"]) < 2 * COUNT
     assert after["rx"] == before["rx"]
 
 

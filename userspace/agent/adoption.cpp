@@ -144,6 +144,31 @@ std::optional<ledger::Earlier> Adoption::way_back() const {
   return ledger::Earlier{{state.adopted->serial, state.adopted->hash}, state.adopted->root};
 }
 
+Result<> Adoption::resume(dataplane::Site site) {
+  Result<authority::Candidate> candidate = at(Stage::verify, read_to_serve(parts_.authority));
+  if (!candidate) return pass_on(std::move(candidate));
+  if (Result<> added = add_peers_and_holders(*candidate, site); !added) return added;
+  Result<dataplane::Claimants> claimants = dataplane::claimants_in(candidate->snapshot, site);
+  if (!claimants) return pass_on(std::move(claimants));
+  const Result<pt_gateway> row = parts_.generations.gateway();
+  if (!row) return tl::unexpected(row.error());
+  served_ = describe_in_part(*candidate, std::move(*claimants));
+  served_->open = row->open != 0;
+  read_ahead_ = std::make_unique<authority::Candidate>(std::move(*candidate));
+  resuming_ = true;
+  obstacle_ =
+      "the tables that an earlier start left in the kernel, which are served, are being compared with it";
+  return {};
+}
+
+Result<authority::Candidate> Adoption::candidate_to_serve() {
+  const ledger::AuthorityState state = authority_now();
+  const std::unique_ptr<authority::Candidate> ahead = std::move(read_ahead_);
+  const std::optional<ledger::SnapshotId> wanted = ledger::to_serve(state);
+  if (ahead && !state.reverted && wanted && wanted->hash == ahead->hash) return std::move(*ahead);
+  return at(Stage::verify, read_to_serve(state));
+}
+
 Result<dataplane::SwapReport> Adoption::redo(const SiteNow& site) {
   Result<dataplane::SwapReport> swapped = try_redo(site);
   orders_->on_loop([&] { obstacle_ = swapped ? "" : swapped.error().message(); });
@@ -151,7 +176,7 @@ Result<dataplane::SwapReport> Adoption::redo(const SiteNow& site) {
 }
 
 Result<dataplane::SwapReport> Adoption::try_redo(const SiteNow& site) {
-  Result<authority::Candidate> candidate = at(Stage::verify, read_to_serve(authority_now()));
+  Result<authority::Candidate> candidate = candidate_to_serve();
   if (!candidate) return pass_on(std::move(candidate));
   Result<Ready> ready = make_ready(*candidate, site);
   if (!ready) return pass_on(std::move(ready));
@@ -231,6 +256,7 @@ Result<dataplane::SwapReport> Adoption::serve(const authority::Candidate& candid
                                                 parts_.authority.generation, closes_ns));
   if (!swapped) return pass_on(std::move(swapped));
   served_ = std::move(ready.served);
+  resuming_ = false;
   if (!swapped->changed && parts_.authority.active) return swapped;
   Result<> announced =
       at(Stage::active, record_.write(ledger::AuthorityActive{id_of(candidate), swapped->generation}));
@@ -275,19 +301,22 @@ Result<Adoption::Ready> Adoption::make_ready(const authority::Candidate& candida
 
 Result<dataplane::Compiled> Adoption::compile_for(const authority::Candidate& candidate,
                                                   dataplane::Site& site) {
+  if (Result<> added = add_peers_and_holders(candidate, site); !added) return pass_on(std::move(added));
+  orders_->on_loop([&] { site.now = now_for(candidate); });
+  return dataplane::compile(candidate.snapshot, site);
+}
+
+Result<> Adoption::add_peers_and_holders(const authority::Candidate& candidate, dataplane::Site& site) {
   Result<std::map<std::string, PeerId>> ids =
       dataplane::allot_peer_ids(parts_.plane, dataplane::peer_names(candidate.snapshot, site.gateway));
   if (!ids) return pass_on(std::move(ids));
   Result<> known;
   orders_->on_loop([&] {
     known = remember_holders(site.gateway, *ids);
-    if (!known) return;
-    site.holders = *holders_;
-    site.now = now_for(candidate);
+    if (known) site.holders = *holders_;
   });
-  if (!known) return pass_on(std::move(known));
   site.peer_ids = std::move(*ids);
-  return dataplane::compile(candidate.snapshot, site);
+  return known;
 }
 
 // An agent that starts goes on with the holders that the one before had put into the kernel.
@@ -339,7 +368,7 @@ bool Adoption::is_adopted(const authority::Candidate& candidate) const {
 bool Adoption::is_in_force() const {
   const ledger::AuthorityState& authority = parts_.authority;
   const std::optional<ledger::SnapshotId> wanted = ledger::to_serve(authority);
-  return wanted && authority.active && served_ && served_->hash == wanted->hash;
+  return wanted && authority.active && served_ && !resuming_ && served_->hash == wanted->hash;
 }
 
 Result<std::map<ResourceNumber, Epoch>> kernel_fences(const dataplane::Generations& generations) {

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -69,6 +70,11 @@ class Adoption {
   // adoption is durable, is_in_force() is false until a redo() succeeds.
   Result<dataplane::SwapReport> apply(std::string_view text, const SiteNow& site,
                                       const std::filesystem::path& trust_anchor, const ApplyOrder& order);
+
+  // Goes on with what the agent before left in the kernel: what links and claims must know of the snapshot
+  // that the journal decided for. It is not in force before redo() has compared all the rest. Before the loop
+  // begins.
+  Result<> resume(dataplane::Site site);
 
   // Puts the snapshot that the journal decided for into the kernel again. Equal tables are left alone. There
   // must be an adopted snapshot.
@@ -134,8 +140,10 @@ class Adoption {
   ledger::AuthorityState authority_now() const;
   Result<authority::Candidate> read_adopted(const ledger::AuthorityState& state) const;
   Result<authority::Candidate> read_to_serve(const ledger::AuthorityState& state) const;
+  Result<authority::Candidate> candidate_to_serve();
   Result<Ready> make_ready(const authority::Candidate& candidate, const SiteNow& site);
   Result<dataplane::Compiled> compile_for(const authority::Candidate& candidate, dataplane::Site& site);
+  Result<> add_peers_and_holders(const authority::Candidate& candidate, dataplane::Site& site);
   Result<> remember_holders(const std::string& gateway, const std::map<std::string, PeerId>& ids);
   Result<dataplane::SwapReport> serve(const authority::Candidate& candidate, Ready ready);
   std::optional<ledger::Earlier> way_back() const;
@@ -159,7 +167,9 @@ class Adoption {
   Witness witness_;
   std::optional<std::uint64_t> trial_ends_boot_ns_;
   std::optional<Served> served_;
-  std::optional<dataplane::Holders> holders_;  // none: as the kernel has it
+  bool resuming_ = false;                             // `served_` is what resume() found
+  std::unique_ptr<authority::Candidate> read_ahead_;  // by resume(), for the next redo()
+  std::optional<dataplane::Holders> holders_;         // none: as the kernel has it
   std::string obstacle_;
   StageFailures failures_;
   observe::DurationHistogram durations_;

@@ -26,6 +26,8 @@ struct ClaimsStatus {
   // when that one comes back.
   std::set<std::pair<ResourceNumber, ledger::Token>> announced;
   std::uint64_t discontinuities = 0;
+  std::uint64_t malformed = 0;  // messages of other gateways
+  std::uint64_t forged = 0;     // beats whose signature is not their node's
   std::map<ResourceNumber, std::uint64_t>
       waiting_since_boot_ns;                     // this gateway's claims that are not agreed to
   std::map<wire::PublicKey, std::string> names;  // of gateways, removed ones too

@@ -87,6 +87,7 @@ Result<> Daemon::open_sockets() {
 }
 
 void Daemon::watch() {
+  if (gateway_->is_starting()) finish_start();
   link_watch_.emplace(io_, gateway_->netdev().watch_fd(), [this] {
     const Result<std::vector<std::string>> changed = gateway_->netdev().drain();
     if (changed)
@@ -314,16 +315,33 @@ void Daemon::announce_ready() {
   tell_supervisor("READY=1");
 }
 
+// Behind it are all other orders.
+void Daemon::finish_start() {
+  orders_.submit([this] {
+    Result<> up = gateway_->finish_start();
+    orders_.on_loop([&] {
+      if (!up) {
+        failed_ = std::move(up);
+        return io_.stop();
+      }
+      follow();
+      announce_ready();
+      publish();
+    });
+  });
+}
+
 Result<> Daemon::run() {
   try {
     start_neighbour_round();
-    announce_ready();
+    if (!gateway_->is_starting()) announce_ready();
     io_.run();
   } catch (const std::exception& error) {
     return fail(errc::event_loop, std::string("the event loop ended: ") + error.what());
   }
   orders_.finish();
-  return gateway_->stop();
+  Result<> stopped = gateway_->stop();
+  return failed_ ? stopped : failed_;
 }
 
 }  // namespace postern::agent

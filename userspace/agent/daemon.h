@@ -67,6 +67,7 @@ class Daemon {
   void start_neighbour_round();
   void go_on_with_neighbours();
   void announce_ready();
+  void finish_start();
 
   asio::io_context io_;
   const Clock& clock_;
@@ -76,6 +77,7 @@ class Daemon {
   ControlCommands commands_;
   observe::Publication publication_;
   asio::signal_set signals_;
+  Result<> failed_;          // why the loop was stopped, if something did
   bool events_told_ = true;  // of all that is durable, or nobody knows of more
   std::unique_ptr<dataplane::EventRing> ring_;
   std::optional<WatchedFd> link_watch_;

@@ -87,7 +87,32 @@ Result<> Gateway::bring_up() {
   Result<> forwarding = dataplane::enable_forwarding();
   if (!forwarding) return forwarding;
 
+  if (may_resume()) {
+    const Result<> resumed = adoption_.resume(site_of(config_, interfaces_));
+    starting_ = resumed.has_value();
+  }
+  return starting_ ? Result<>() : finish_start();
+}
+
+// Whether the journal left nothing to decide, and the kernel serves what it decided for.
+bool Gateway::may_resume() const {
+  const ledger::AuthorityState& state = base_->lineage.authority;
+  const Result<std::optional<std::string>> bundle = read_recovery_bundle(StateDirectory{config_.state});
+  return base_->plane->taken_over() && base_->generations->active() != Generation() && state.adopted &&
+         state.active && !state.unconfirmed_until && !state.reverted && bundle && !*bundle;
+}
+
+Result<> Gateway::finish_start() {
   settle_authority();
+  Result<> attached;
+  orders_->on_loop([&] {
+    starting_ = false;
+    attached = attach_all();
+  });
+  return attached;
+}
+
+Result<> Gateway::attach_all() {
   Result<bool> attached = interfaces_.attach(Which::all, config_.generic_xdp);
   if (!attached) return pass_on(std::move(attached));
   watch_losses();
@@ -389,7 +414,7 @@ void Gateway::check() {
   // A failure poisons the journal, which health() reports.
   [[maybe_unused]] const Result<> ours = base_->lineage.journal->still_ours();
   compact_when_due();
-  if (!base_->lineage.authority.adopted || adoption_.is_in_force()) {
+  if (!base_->lineage.authority.adopted || adoption_.is_in_force() || starting_) {
     checks_until_retry_ = kChecksBetweenRetries;
   } else if (checks_until_retry_-- == 0) {
     checks_until_retry_ = kChecksBetweenRetries;

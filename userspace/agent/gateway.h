@@ -35,7 +35,8 @@ class Gateway {
  public:
   // Opens everything, installs the backstop, puts the adopted snapshot into force and attaches the
   // interfaces, in this order. A snapshot that cannot be put into force is a problem, not a failure: the
-  // kernel keeps what it has. `clock` and `log` must outlive this.
+  // kernel keeps what it has. Where the kernel serves that snapshot already, from an earlier start, the last
+  // two are left to finish_start(): claims must not wait for them. `clock` and `log` must outlive this.
   static Result<std::unique_ptr<Gateway>> start(config::Config config, std::filesystem::path config_file,
                                                 const Clock& clock, spdlog::logger& log);
 
@@ -43,6 +44,9 @@ class Gateway {
   void use(Orders& orders);
   Orders& orders() { return *orders_; }
 
+  bool is_starting() const { return starting_; }
+  // What start() left. An order.
+  Result<> finish_start();
   Result<dataplane::SwapReport> apply(std::string_view text, const ApplyOrder& order);
   // Keeps the snapshot that is on trial.
   Result<> confirm();
@@ -115,6 +119,8 @@ class Gateway {
   };
 
   Result<> bring_up();
+  bool may_resume() const;
+  Result<> attach_all();
   Result<dataplane::SwapReport> redo(const config::Config& config, const Interfaces& interfaces);
   void redo_or_alarm(std::string_view why);
   // Orders it, unless it is ordered already.
@@ -152,6 +158,7 @@ class Gateway {
   std::string host_problem_;    // why the gateway itself cannot reach the mesh
   ImmediateOrders immediate_;
   Orders* orders_ = &immediate_;
+  bool starting_ = false;
   bool redo_ordered_ = false;
   bool roll_back_ordered_ = false;
   unsigned checks_until_retry_ = 0;

@@ -91,6 +91,8 @@ void GatewayClaims::observe() {
     if (fold.is_announced(conflict.claim.resource, conflict.claim.token, own))
       status_.announced.emplace(conflict.claim.resource, conflict.claim.token);
   status_.discontinuities = claims_.discontinuities();
+  status_.malformed = claims_.malformed();
+  status_.forged = claims_.forged();
   std::map<ResourceNumber, std::uint64_t> waiting;
   for (const claims::ResourceView& view : status_.resources) {
     if (!view.own || view.standing != claims::Standing::waiting) continue;

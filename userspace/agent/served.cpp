@@ -70,7 +70,7 @@ void note_holders(Served& served, std::size_t rows) {
     if (table.name == "resources") table.entries = rows;
 }
 
-Served describe(const authority::Candidate& candidate, dataplane::Compiled& compiled, UtcSeconds judged_at) {
+Served describe_in_part(const authority::Candidate& candidate, dataplane::Claimants claimants) {
   const authority::Snapshot& snapshot = candidate.snapshot;
   Served served;
   served.serial = snapshot.serial;
@@ -78,6 +78,20 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled& comp
   served.issued = snapshot.issued;
   served.expires = snapshot.expires;
   served.on_expiry = snapshot.on_expiry;
+  served.members = mesh::Members(snapshot);
+  for (const authority::Tombstone& tombstone : snapshot.tombstones)
+    served.node_names.emplace(tombstone.key, tombstone.id);
+  for (const authority::Gateway& gateway : snapshot.gateways)
+    served.node_names.insert_or_assign(gateway.key, gateway.id);
+  served.claimants = std::move(claimants);
+  served.roster = ledger::roster_of(snapshot);
+  served.resource_addresses = addresses_of_resources(snapshot);
+  return served;
+}
+
+Served describe(const authority::Candidate& candidate, dataplane::Compiled& compiled, UtcSeconds judged_at) {
+  const authority::Snapshot& snapshot = candidate.snapshot;
+  Served served = describe_in_part(candidate, std::move(compiled.claimants));
   served.open = compiled.tables.gateway.open != 0;
   served.peers = snapshot.peers.size();
   served.prefixes = snapshot.prefixes.size();
@@ -85,15 +99,7 @@ Served describe(const authority::Candidate& candidate, dataplane::Compiled& comp
   served.peers_by_state = count_peers(compiled.tables);
   served.tables = sizes(compiled.tables);
   served.remotes = active_remotes(compiled.tables);
-  served.members = mesh::Members(snapshot);
-  for (const authority::Tombstone& tombstone : snapshot.tombstones)
-    served.node_names.emplace(tombstone.key, tombstone.id);
-  for (const authority::Gateway& gateway : snapshot.gateways)
-    served.node_names.insert_or_assign(gateway.key, gateway.id);
   served.legend = std::move(compiled.legend);
-  served.claimants = std::move(compiled.claimants);
-  served.roster = ledger::roster_of(snapshot);
-  served.resource_addresses = addresses_of_resources(snapshot);
   served.judged_at = judged_at;
   served.host_routes = std::move(compiled.host_routes);
   served.changes_at = compiled.changes_at;

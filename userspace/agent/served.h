@@ -57,6 +57,9 @@ struct Served {
 // How many rows the table `resources` has now.
 void note_holders(Served& served, std::size_t rows);
 
+// What links and claims need, before anything is compiled: the rest of it is empty.
+Served describe_in_part(const authority::Candidate& candidate, dataplane::Claimants claimants);
+
 // Takes all of `compiled` but its tables and floors.
 Served describe(const authority::Candidate& candidate, dataplane::Compiled& compiled, UtcSeconds judged_at);
 

@@ -109,6 +109,7 @@ void observe_claims(const ClaimsStatus& claims, observe::Observation& seen) {
   for (const ledger::Conflict& conflict : claims.conflicts)
     if (stands(conflict, claims)) in_conflict.insert(conflict.claim.resource);
   seen.conflicts = in_conflict.size();
+  seen.claim_messages_refused = {{"malformed", claims.malformed}, {"forged", claims.forged}};
 }
 
 }  // namespace

@@ -159,6 +159,12 @@ std::map<ResourceNumber, Epoch> floors_of(const authority::Snapshot& snapshot, c
 
 }  // namespace
 
+Result<Claimants> claimants_in(const authority::Snapshot& snapshot, const Site& site) {
+  const Result<SnapshotIndex> index = SnapshotIndex::make(snapshot, site);
+  if (!index) return fail(index.error().code, index.error().context);
+  return claimants_of(snapshot, *index);
+}
+
 std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway) {
   std::vector<std::string> out;
   for (const authority::Gateway& gateway : snapshot.gateways) {

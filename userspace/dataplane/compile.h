@@ -81,6 +81,9 @@ struct Compiled {
   std::optional<UtcSeconds> changes_at;
 };
 
+// Compiled::claimants alone.
+Result<Claimants> claimants_in(const authority::Snapshot& snapshot, const Site& site);
+
 // Names every peer and gateway that `Site::peer_ids` must hold.
 std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway);
 

@@ -239,6 +239,9 @@ void claims(const Observation& seen, std::vector<MetricFamily>& out) {
   out.push_back(single(
       gauge("postern_conflicts", "Resources that two gateways owned at once, and that nobody claimed since."),
       seen.conflicts));
+  out.push_back(by_label(counter("postern_claim_messages_refused_total",
+                                 "What other gateways sent for claims and was thrown away, by why."),
+                         "reason", seen.claim_messages_refused));
   MetricFamily epochs =
       gauge("postern_resource_epoch", "Epoch that the resource was last claimed under, of the first 64.");
   for (const ResourceObservation& resource : seen.resources)

@@ -88,7 +88,8 @@ struct Observation {
   bool backstop_intact = false;
 
   std::vector<std::pair<std::string_view, std::uint64_t>> claims;  // resources by standing
-  std::uint64_t conflicts = 0;                                     // that stand
+  std::vector<std::pair<std::string_view, std::uint64_t>> claim_messages_refused;
+  std::uint64_t conflicts = 0;                 // that stand
   std::vector<ResourceObservation> resources;  // the first of them, so that a large mesh has a bounded page
 
   std::vector<LinkObservation> links;

@@ -22,12 +22,12 @@ class Call:
 
 
 class Trace:
-    def __init__(self, pid, calls, inject=None):
-        """`inject` is strace's: for instance "fdatasync:signal=SIGKILL:when=1"."""
+    def __init__(self, pid, calls, inject=None, path=None):
+        """`inject` is strace's: for instance "fdatasync:signal=SIGKILL:when=1". Of calls on `path` alone, if given."""
         self._file = tempfile.NamedTemporaryFile(prefix="postern-trace-", suffix=".txt")
         self._process = subprocess.Popen(
             ["strace", "-f", "-y", "-s", "64", "-e", f"trace={','.join(calls)}",
-             *(["-e", f"inject={inject}"] if inject else []), "-o", self._file.name, "-p", str(pid)],
+             *(["-e", f"inject={inject}"] if inject else []), *(["-P", str(path)] if path else []), "-o", self._file.name, "-p", str(pid)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         until("strace attaches", lambda: self._attached(pid))
 
