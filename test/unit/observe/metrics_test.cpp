@@ -47,6 +47,14 @@ TEST_CASE("every reason for which a link is refused is there at 0, and links sho
   CHECK(has_line(text, "postern_link_timeouts_total 0"));
 }
 
+TEST_CASE("what was thrown away of messages for claims is counted by why") {
+  Observation seen;
+  seen.claim_messages_refused = {{"malformed", 2}, {"forged", 3}};
+  const std::string text = metrics_text(seen);
+  CHECK(has_line(text, "postern_claim_messages_refused_total{reason=\"malformed\"} 2"));
+  CHECK(has_line(text, "postern_claim_messages_refused_total{reason=\"forged\"} 3"));
+}
+
 TEST_CASE("sync shows by gateway, and what came of events and snapshots by result") {
   Observation seen;
   LinkObservation link{"g2", true, std::nullopt};
