@@ -6,10 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "agent/errors.h"
 #include "agent/journal_report.h"
-#include "agent/reload_rules.h"
-#include "core/utc.h"
 
 namespace postern::agent {
 namespace {
@@ -281,62 +278,6 @@ void Gateway::order_roll_back() {
   });
 }
 
-Result<bool> Gateway::reload() {
-  Result<Reload> wanted = fail(errc::event_loop, "");
-  orders_->on_loop([&] { wanted = begin_reload(); });
-  if (!wanted) return pass_on(std::move(wanted));
-  const Result<dataplane::SwapReport> swap = redo(wanted->config, wanted->interfaces);
-  Result<bool> changed = false;
-  orders_->on_loop([&] { changed = finish_reload(std::move(*wanted), swap); });
-  return changed;
-}
-
-Result<Gateway::Reload> Gateway::begin_reload() {
-  Result<config::Config> wanted = config::load_config(config_file_);
-  if (wanted) {
-    if (Result<> fits = check_reloadable(config_, *wanted); !fits) wanted = pass_on(std::move(fits));
-  }
-  if (!wanted) {
-    log_->error("reload refused, the old config stays in force: {}", wanted.error().message());
-    return pass_on(std::move(wanted));
-  }
-  Interfaces next = interfaces_;
-  if (Result<> configured = next.configure(wanted->interfaces, config_file_.string()); !configured) {
-    log_->error("reload refused, the old config stays in force: {}", configured.error().message());
-    return pass_on(std::move(configured));
-  }
-  dataplane::BackstopRules before = interfaces_.backstop(config_);
-  dataplane::BackstopRules after = next.backstop(*wanted);
-  if (Result<> closed = install(both(before, after)); !closed) return pass_on(std::move(closed));
-  return Reload{std::move(*wanted), std::move(next), std::move(before), std::move(after)};
-}
-
-Result<bool> Gateway::finish_reload(Reload wanted, const Result<dataplane::SwapReport>& swap) {
-  if (!swap) {
-    if (const Result<> back = install(wanted.before); !back)
-      log_->error("backstop: {}", back.error().message());
-    log_->error("reload refused, the old config stays in force: {}", swap.error().message());
-    return tl::unexpected(swap.error());
-  }
-  const Interfaces previous = std::move(interfaces_);
-  interfaces_ = std::move(wanted.interfaces);
-  config_ = std::move(wanted.config);
-  Result<bool> attached = interfaces_.attach(Which::all, config_.generic_xdp);
-  if (Result<> detached = previous.detach_others(interfaces_); !detached && attached)
-    attached = pass_on(std::move(detached));
-  if (Result<> closed = install(wanted.after); !closed && attached) attached = pass_on(std::move(closed));
-  route_host();
-  watch_losses();
-  check();
-  if (!attached) {
-    log_->error("reload: {}", attached.error().message());
-    return attached;
-  }
-  const bool changed = swap->changed || *attached;
-  log_->info("reload: {}", changed ? "done" : "nothing to change");
-  return changed;
-}
-
 Result<wire::Json> Gateway::compact() {
   Result<wire::Json> report = compact_journal(*base_, *clock_);
   if (report)
@@ -430,66 +371,6 @@ Result<> Gateway::install(const dataplane::BackstopRules& rules) {
 
 Result<> Gateway::stop() {
   return base_->lineage.journal->close();
-}
-
-observe::Health Gateway::health() const {
-  observe::Health health;
-  add_authority_problems(health.problems);
-  if (!source_.problem.empty()) health.problems.push_back(source_.problem);
-  for (std::string& problem : problems_of(links_))
-    health.problems.push_back(std::move(problem));
-  for (std::string& problem : problems_of(claims_))
-    health.problems.push_back(std::move(problem));
-  for (const sync::SyncRow& row : sync_.rows) {
-    if (row.penalty_left_ns == 0) continue;
-    health.problems.push_back("nothing is taken from gateway " + row.gateway + " for now (" + row.why +
-                              "); if that comes again, look after that gateway");
-  }
-  if (!base_->lineage.replica.own_lost().empty()) {
-    health.problems.push_back(base_->lineage.replica.own_lost() +
-                              "; what only the lost records told is forgotten; a restart ends this notice");
-  }
-  for (const InterfaceState& state : interfaces_.states())
-    if (!state.problem.empty()) health.problems.push_back(state.problem);
-  const ledger::JournalStatus journal = base_->lineage.journal->status();
-  if (journal.poisoned) {
-    health.problems.push_back("the journal is poisoned and accepts nothing (" + journal.poison_reason +
-                              "); see to the disk, then restart posternd");
-  }
-  if (!base_->head_pin.problem().empty()) health.problems.push_back(base_->head_pin.problem());
-  if (!backstop_intact_) {
-    health.problems.push_back(
-        "the nftables backstop is gone or was changed: without XDP this gateway would forward; "
-        "`postern reload` brings it back");
-  }
-  if (!losses_problem_.empty()) health.problems.push_back(losses_problem_);
-  if (!host_problem_.empty()) health.problems.push_back(host_problem_);
-  for (const std::string& unreachable : neighbours_.unreachable())
-    health.problems.push_back(unreachable);
-  health.ready = adoption_.is_in_force() && interfaces_.all_attached() && !journal.poisoned;
-  return health;
-}
-
-void Gateway::add_authority_problems(std::vector<std::string>& problems) const {
-  const std::optional<authority::Adopted>& adopted = base_->lineage.authority.adopted;
-  if (!adopted) {
-    problems.push_back(
-        "no snapshot is adopted yet, so the gateway is closed; apply one with `postern apply FILE`");
-    return;
-  }
-  if (!adoption_.is_in_force()) {
-    problems.push_back("serial " + std::to_string(adopted->serial.value) +
-                       " is adopted but not in force: " + adoption_.obstacle());
-  }
-  for (std::string& problem : problems_of(standing(), base_->lineage.authority, clock_->now_utc()))
-    problems.push_back(std::move(problem));
-  const std::optional<Served>& served = adoption_.served();
-  if (served && served->expires <= adoption_.now()) {
-    problems.push_back("the snapshot expired at " + utc_text(served->expires) +
-                       (served->on_expiry == authority::OnExpiry::close ? ", the gateway is closed"
-                                                                        : ", it is still enforced") +
-                       "; sign and apply a newer one");
-  }
 }
 
 }  // namespace postern::agent

@@ -64,18 +64,18 @@ struct Config {
   std::filesystem::path socket = "/run/postern/postern.sock";
   std::optional<Endpoint> http = Endpoint{*IpAddress::parse("127.0.0.1"), 9479};  // none: `http: off`
   std::filesystem::path root = "/etc/postern/root.json";  // trust anchor, for the first adoption only
-  std::uint16_t tunnel_port = 4789;
   std::int64_t timestamp_max_age_s = 0;  // `authority: timestamp_max_age_s`; 0: no timestamps are demanded
-  bool clamp_mss = true;                 // TCP segment sizes are lowered to what fits the tunnel
-  std::vector<std::uint16_t> guarded_ports;           // UDP ports of the host that admitted peers alone reach
-  std::uint64_t guarded_rate_packets_per_s = 0;       // of all of them together; 0: no limit
-  std::uint32_t flows = 65536;                        // remembered for their replies
-  std::optional<Source> source;                       // `authority: source:`
-  bool links = true;                                  // `links: off` for a gateway that talks to no other one
-  bool links_snapshots = true;                        // `links: snapshots:`, whether newer ones are fetched
+  std::uint64_t guarded_rate_packets_per_s = 0;  // of all guarded ports together; 0: no limit
+  std::vector<std::uint16_t> guarded_ports;      // UDP ports of the host that admitted peers alone reach
+  std::uint32_t flows = 65536;                   // remembered for their replies
+  std::uint16_t tunnel_port = 4789;
+  bool clamp_mss = true;        // TCP segment sizes are lowered to what fits the tunnel
+  bool generic_xdp = false;     // allow the slow mode where the driver has no native XDP
+  bool links = true;            // `links: off` for a gateway that talks to no other one
+  bool links_snapshots = true;  // `links: snapshots:`, whether newer ones are fetched
   std::optional<std::vector<Endpoint>> links_listen;  // `links: listen:`; none: at the signed link addresses
+  std::optional<Source> source;                       // `authority: source:`
   ClaimsConfig claims;
-  bool generic_xdp = false;           // allow the slow mode where the driver has no native XDP
   std::vector<Interface> interfaces;  // at least one of each role, names unique
 
   friend bool operator==(const Config&, const Config&) = default;

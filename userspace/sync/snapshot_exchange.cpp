@@ -214,9 +214,9 @@ void SnapshotExchange::choose() {
 
 void SnapshotExchange::tick(std::uint64_t now_ns, bool fetches) {
   now_ns_ = now_ns;
-  std::optional<SnapshotOffer> served = shelf_.served();
+  const std::optional<SnapshotOffer> served = shelf_.served();
   const bool changed = served != served_;
-  served_ = std::move(served);
+  served_ = served;
   for (auto& [gateway, peer] : peers_) {
     peer.answers = 0;
     peer.offer_due = peer.offer_due || changed;
