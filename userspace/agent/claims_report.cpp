@@ -82,12 +82,14 @@ wire::Json claims_report(const ClaimsStatus& status, std::optional<ResourceNumbe
     if (!only || view.resource == *only) resources.push(resource_json(view, status));
   Json gateways = Json::array();
   for (const claims::NodeView& node : status.nodes) {
-    gateways.push(
-        Json::object({{"gateway", status.name(node.node)},
-                      {"starts", Json::decimal(node.boots)},
-                      {"beats", Json::decimal(node.beats)},
-                      {"silent_ms", static_cast<std::int64_t>(node.silent_ns / claims::kMillisecond_ns)},
-                      {"round", node.round}}));
+    gateways.push(Json::object(
+        {{"gateway", status.name(node.node)},
+         {"starts", Json::decimal(node.boots)},
+         {"beats", Json::decimal(node.beats)},
+         {"silent_ms", static_cast<std::int64_t>(node.silent_ns / claims::kMillisecond_ns)},
+         {"clock_permille",
+          node.clock_permille ? Json(static_cast<std::int64_t>(*node.clock_permille)) : Json(nullptr)},
+         {"round", node.round}}));
   }
   return Json::object({{"schema", "postern/claims/v1"},
                        {"on", status.on},

@@ -52,6 +52,14 @@ std::vector<std::string> problems_of(const ClaimsStatus& status) {
         ", who has it now; they could not reach each other: see to the links, and to what both "
         "wrote meanwhile. The next claim of it ends this notice");
   }
+  for (const claims::NodeView& node : status.nodes) {
+    if (!node.clock_beyond_rho) continue;
+    problems.push_back(
+        "the clocks of this gateway and of gateway " + status.name(node.node) +
+        " run apart: a minute here is " + std::to_string(60 * node.clock_permille.value_or(0) / 1000) +
+        " s there. Leases allow each clock an error of 11 %: beyond that two gateways may serve one "
+        "resource at once; see to the machine whose clock is wrong");
+  }
   for (const auto& [resource, since_ns] : status.waiting_since_boot_ns) {
     const claims::ResourceView* const view = status.find(resource);
     if (view == nullptr || !view->top) continue;

@@ -46,6 +46,7 @@ Bytes signed_bytes(const Beat& beat, std::string_view mesh) {
   out.put_bytes(beat.node.bytes);
   out.put(beat.boots);
   out.put(beat.beats);
+  out.put(beat.made_ms);
   out.put(static_cast<std::uint8_t>(beat.asks ? 1 : 0));
   out.put_bytes(beat.rows_digest);
   for (const Echo& echo : beat.echoes)
@@ -59,6 +60,7 @@ void write(ByteWriter& out, const BeatMessage& message) {
   out.put_bytes(beat.node.bytes);
   out.put(beat.boots);
   out.put(beat.beats);
+  out.put(beat.made_ms);
   out.put_bytes(beat.rows_digest);
   out.put_bytes(beat.signature);
   out.put(static_cast<std::uint8_t>((message.whole ? kWhole : 0) | (beat.asks ? kAsks : 0)));
@@ -110,6 +112,7 @@ Result<Message> read_beat(ByteView bytes) {
   out.beat.node.bytes = in.array<32>();
   out.beat.boots = in.number<std::uint64_t>();
   out.beat.beats = in.number<std::uint64_t>();
+  out.beat.made_ms = in.number<std::uint64_t>();
   out.beat.rows_digest = in.array<32>();
   out.beat.signature = in.array<64>();
   const auto flags = in.number<std::uint8_t>();

@@ -43,9 +43,10 @@ struct Beat {
   wire::PublicKey node;
   std::uint64_t boots = 0;
   std::uint64_t beats = 0;
-  bool asks = false;         // for an echo: the sender was away, and does not know what the others know
-  Hash256 rows_digest{};     // of all its rows
-  std::vector<Echo> echoes;  // of nodes that ask, ascending
+  std::uint64_t made_ms = 0;  // when, by its CLOCK_BOOTTIME
+  bool asks = false;          // for an echo: the sender was away, and does not know what the others know
+  Hash256 rows_digest{};      // of all its rows
+  std::vector<Echo> echoes;   // of nodes that ask, ascending
   wire::Signature signature{};
   friend bool operator==(const Beat&, const Beat&) = default;
 };
@@ -78,7 +79,7 @@ using Message = std::variant<BeatMessage, Hears, WantRows>;
 inline constexpr std::size_t kRowBytes = 4 + 1 + 8 + 16 + 16 + 8 + 8;
 inline constexpr std::size_t kEchoBytes = 32 + 8 + 8;
 inline constexpr std::size_t kMaxRows = 4096;  // resources
-inline constexpr std::size_t kBeatHeadBytes = 1 + 32 + 8 + 8 + 32 + 64 + 1 + 2 + 2;
+inline constexpr std::size_t kBeatHeadBytes = 1 + 32 + 8 + 8 + 8 + 32 + 64 + 1 + 2 + 2;
 static_assert(kBeatHeadBytes + kMaxRows * kRowBytes + mesh::kMaxGateways * kEchoBytes <=
                   mesh::kMaxMessagePayload,
               "the largest beat fits a message");

@@ -154,7 +154,8 @@ void Claims::beat() {
     Node* const claimant = claim == nullptr ? nullptr : nodes_.find(claim->author);
     if (claimant != nullptr) claimant->promised_boot_ns = now_ns_;
   }
-  Beat beat{own_, boots_, beats_, asks(), rows_.digest(), nodes_.echoes(), {}};
+  Beat beat{own_,   boots_,         beats_,          clock_.boot_ns() / kMillisecond_ns,
+            asks(), rows_.digest(), nodes_.echoes(), {}};
   sign(beat, fold().roster().mesh, key_);
   renew(now_ns_);
   courier_.tell_links();

@@ -73,7 +73,8 @@ std::vector<ResourceView> Claims::resources() const {
 std::vector<NodeView> Claims::nodes() const {
   std::vector<NodeView> out;
   for (const auto& [key, node] : nodes_.all())
-    out.push_back({key, node.beat.boots, node.beat.beats, silent_ns(key), node.round});
+    out.push_back({key, node.beat.boots, node.beat.beats, silent_ns(key), node.clock.permille(),
+                   node.clock.is_beyond_rho(), node.round});
   return out;
 }
 

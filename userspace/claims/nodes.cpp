@@ -24,6 +24,7 @@ bool Nodes::hear(const BeatMessage& message, std::uint64_t now_boot_ns) {
   if (!node.rows.take(message)) return false;
   node.beat = message.beat;
   node.heard_boot_ns = now_boot_ns;
+  node.clock.note(message.beat.made_ms, now_boot_ns);
   node.outrun = false;
   return true;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "claims/beat.h"
+#include "claims/clock_rate.h"
 #include "claims/row_table.h"
 #include "claims/view.h"
 
@@ -27,6 +28,7 @@ struct Node {
   std::uint64_t heard_boot_ns = 0;     // when it came; 0: never
   std::uint64_t promised_boot_ns = 0;  // this gateway has agreed to a claim of its, and waits for it anew
   std::uint64_t claimed_boot_ns = 0;   // a claim of its was new here: it may be at more of them
+  ClockRate clock;
   bool outrun = false;  // it has sent beats below this one: it must hear that it is behind itself
   bool round = false;   // has told all that it knows, since this gateway's last discontinuity
 };

@@ -47,8 +47,10 @@ struct NodeView {
   wire::PublicKey node;
   std::uint64_t boots = 0;
   std::uint64_t beats = 0;
-  std::uint64_t silent_ns = 0;  // not heard of
-  bool round = false;           // since this gateway's last discontinuity it has told what it knows
+  std::uint64_t silent_ns = 0;                  // not heard of
+  std::optional<std::uint64_t> clock_permille;  // how fast its clock runs by this one's, once that is known
+  bool clock_beyond_rho = false;                // too fast or slow for leases to keep what they promise
+  bool round = false;  // since this gateway's last discontinuity it has told what it knows
 };
 
 }  // namespace postern::claims

@@ -51,6 +51,17 @@ bool says(const std::vector<std::string>& problems, std::string_view text) {
 
 }  // namespace
 
+TEST_CASE("a clock that runs too fast or slow for leases is a problem that names whose and by how much") {
+  ClaimsStatus seen = status();
+  seen.nodes = {{key(2), 1, 9, 0, 1200, false, true}};
+  CHECK(problems_of(seen).empty());
+  seen.nodes[0].clock_permille = 1500;
+  seen.nodes[0].clock_beyond_rho = true;
+  CHECK(says(problems_of(seen), "gateway gw2 run apart: a minute here is 90 s there"));
+  CHECK(wire::encode_canonical(claims_report(seen, std::nullopt)).find("\"clock_permille\":1500") !=
+        std::string::npos);
+}
+
 TEST_CASE("a conflict stands from its announcement until the resource is claimed anew") {
   ClaimsStatus seen = status();
   seen.conflicts = {{ledger::ConflictKind::collision, claim(1, 4), claim(2, 5)}};

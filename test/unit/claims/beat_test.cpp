@@ -26,7 +26,7 @@ BeatMessage message(const wire::SecretKey& key) {
   BeatMessage out;
   out.whole = true;
   out.rows = {row(1, 4), row(7, 9)};
-  out.beat = {key.public_key(), 3, 11, true, digest_of(out.rows), {{wire::PublicKey{{5}}, 1, 2}}, {}};
+  out.beat = {key.public_key(), 3, 11, 12345, true, digest_of(out.rows), {{wire::PublicKey{{5}}, 1, 2}}, {}};
   sign(out.beat, "blue", key);
   return out;
 }
@@ -58,6 +58,7 @@ TEST_CASE("a beat is its author's, of this mesh, and as it was signed") {
   };
   CHECK_FALSE(changed([](Beat& b) { ++b.boots; }));
   CHECK_FALSE(changed([](Beat& b) { ++b.beats; }));
+  CHECK_FALSE(changed([](Beat& b) { ++b.made_ms; }));
   CHECK_FALSE(changed([](Beat& b) { b.asks = false; }));
   CHECK_FALSE(changed([](Beat& b) { b.rows_digest[0] ^= 1; }));
   CHECK_FALSE(changed([](Beat& b) { b.echoes.clear(); }));
@@ -82,7 +83,7 @@ TEST_CASE("messages that no gateway sends are refused") {
   bad.rows[0].has_top = false;
   CHECK(says(decode(encode(bad)), "names one"));
   Bytes flags = good;
-  flags[1 + 32 + 8 + 8 + 32 + 64] = 0xff;
+  flags[1 + 32 + 8 + 8 + 8 + 32 + 64] = 0xff;
   CHECK(says(decode(flags), "flags"));
   CHECK_FALSE(decode(encode(Hears{{wire::PublicKey{{2}}, wire::PublicKey{{1}}}})));
   CHECK_FALSE(is_beat_message(Bytes{1}));
