@@ -71,7 +71,8 @@ def flushes(gateway):
 
 
 def sent_bytes(gateway):
-    return int(gateway.namespace.run("cat", "/sys/class/net/mesh0/statistics/tx_bytes").stdout)
+    (link,) = json.loads(gateway.namespace.ip("-j", "-s", "link", "show", "dev", "mesh0").stdout)
+    return link["stats64"]["tx"]["bytes"]
 
 
 def reading(lab):

@@ -64,6 +64,13 @@ class Whole:
         return {name: row["state"] for name, row in self.gateway.peers().items()}
 
 
+def threads(gateway):
+    """{role: thread id} of the two that an adoption runs on."""
+    names = {int(task.name): (task / "comm").read_text().strip() for task in pathlib.Path(f"/proc/{gateway.pid}/task").iterdir()}
+    (orders,) = [thread for thread, name in names.items() if name == "orders"]
+    return {"loop": gateway.pid, "orders": orders}
+
+
 def sample(points, count):
     if os.environ.get("NIGHTLY") or len(points) <= count:
         return points
@@ -82,21 +89,26 @@ def test_a_kill_at_any_system_call_of_an_adoption_leaves_one_generation_whole(la
     with Trace(gw.pid, FILE_CALLS + KERNEL_CALLS) as trace:
         lab.adopt(turns["a"])
         trace.stop()
-        calls = collections.Counter(call.name for call in trace.calls())
-    assert calls["fdatasync"] >= 3 and calls["renameat"] + calls["renameat2"] >= 1 and calls["bpf"] > 20, calls
-    points = [(name, nth) for name in FILE_CALLS for nth in range(1, calls[name] + 1)]
-    points += sample([("bpf", nth) for nth in range(1, calls["bpf"] + 1)], SAMPLED_KERNEL_CALLS)
+        roles = {tid: role for role, tid in threads(gw).items()}
+        calls = collections.Counter((roles[call.thread], call.name) for call in trace.calls())
+    of_all = collections.Counter(name for _, name in calls.elements())
+    assert of_all["fdatasync"] >= 3 and of_all["renameat"] + of_all["renameat2"] >= 1 and of_all["bpf"] > 20, calls
+
+    def points_of(name):
+        return [(role, name, nth) for role in ("orders", "loop") for nth in range(1, calls[role, name] + 1)]
+    points = [point for name in FILE_CALLS for point in points_of(name)]
+    points += sample(points_of("bpf"), SAMPLED_KERNEL_CALLS)
 
     serving, announced = "a", 4
     with UdpFlow(lab.host_b.namespace, lab.host_a.namespace, A4, port=FORBIDDEN_PORT) as forbidden, \
             UdpFlow(lab.stranger.host.namespace, lab.host_a.namespace, A4, port=FORBIDDEN_PORT + 1) as stranger:
         outcomes = collections.Counter()
-        for name, nth in points:
+        for role, name, nth in points:
             wanted = "b" if serving == "a" else "a"
             snapshot = lab.edition(turns[wanted])
-            with Trace(gw.pid, [name], inject=f"{name}:signal=SIGKILL:when={nth}"):
+            with Trace(gw.pid, [name], inject=f"{name}:signal=SIGKILL:when={nth}", thread=threads(gw)[role]):
                 answered = gw.cli("apply", snapshot, check=False).returncode == 0
-                until(f"the agent is killed at {name} {nth}", lambda: not gw.running, 15)
+                until(f"the agent is killed at {name} {nth} of {role}", lambda: not gw.running, 15)
             if answered:
                 announced, serving = announced + 1, wanted
             before = whole.which()
@@ -104,10 +116,10 @@ def test_a_kill_at_any_system_call_of_an_adoption_leaves_one_generation_whole(la
             gw.start()
             serial = gw.status()["snapshot"]["serial"]
             after = whole.which()
-            assert whole.peers() == states[after], f"killed at {name} {nth}"
+            assert whole.peers() == states[after], f"killed at {name} {nth} of {role}"
             assert serial >= announced and gw.status()["snapshot"]["state"] == "active"
             # On disk first: a kernel that had flipped stays flipped.
-            assert after == wanted or before == serving, f"killed at {name} {nth}"
+            assert after == wanted or before == serving, f"killed at {name} {nth} of {role}"
             outcomes[after == wanted] += 1
             if after == wanted or answered:
                 lab.snapshot = snapshot

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/orders.h"
 
+#include <pthread.h>
+
 #include <asio/post.hpp>
 #include <chrono>
 #include <exception>
@@ -38,6 +40,7 @@ void OrderThread::on_loop(const Step& turn) {
 }
 
 void OrderThread::run() {
+  ::pthread_setname_np(::pthread_self(), "orders");
   std::unique_lock lock(mutex_);
   while (true) {
     wake_.wait(lock, [this] { return ending_ || !waiting_.empty(); });

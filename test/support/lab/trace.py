@@ -8,11 +8,12 @@ import tempfile
 
 from .wait import until
 
-CALL = re.compile(r"^\d+ +(?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>-?\w+)")
+CALL = re.compile(r"^(?P<thread>\d+) +(?P<name>\w+)\((?P<arguments>.*)\) += (?P<result>-?\w+)")
 
 
 class Call:
-    def __init__(self, name, arguments, result):
+    def __init__(self, thread, name, arguments, result):
+        self.thread = int(thread)
         self.name = name
         self.arguments = arguments
         self.result = result
@@ -22,19 +23,20 @@ class Call:
 
 
 class Trace:
-    def __init__(self, pid, calls, inject=None, path=None):
-        """`inject` is strace's: for instance "fdatasync:signal=SIGKILL:when=1". Of calls on `path` alone, if given."""
+    def __init__(self, pid, calls, inject=None, path=None, thread=None):
+        """`inject` is strace's: for instance "fdatasync:signal=SIGKILL:when=1", which it counts for each thread. Of calls on
+        `path` alone, if given; of this thread alone, if given."""
         self._file = tempfile.NamedTemporaryFile(prefix="postern-trace-", suffix=".txt")
         self._process = subprocess.Popen(
-            ["strace", "-f", "-y", "-s", "64", "-e", f"trace={','.join(calls)}",
-             *(["-e", f"inject={inject}"] if inject else []), *(["-P", str(path)] if path else []), "-o", self._file.name, "-p", str(pid)],
+            ["strace", *([] if thread else ["-f"]), "-y", "-s", "64", "-e", f"trace={','.join(calls)}",
+             *(["-e", f"inject={inject}"] if inject else []), *(["-P", str(path)] if path else []), "-o", self._file.name, "-p", str(thread or pid)],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        until("strace attaches", lambda: self._attached(pid))
+        until("strace attaches", lambda: self._attached(pid, thread or pid))
 
-    def _attached(self, pid):
+    def _attached(self, pid, thread):
         if self._process.poll() is not None:
             raise AssertionError(f"strace ended with {self._process.returncode}")
-        with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+        with open(f"/proc/{pid}/task/{thread}/status", encoding="utf-8") as status:
             return f"TracerPid:\t{self._process.pid}\n" in status.read()
 
     def stop(self):
