@@ -71,7 +71,7 @@ def flushes(gateway):
 
 
 def sent_bytes(gateway):
-    (link,) = json.loads(gateway.namespace.ip("-j", "-s", "link", "show", "dev", "mesh0").stdout)
+    (link,) = json.loads(gateway.namespace.run("ip", "-j", "-s", "link", "show", "dev", "mesh0").stdout)
     return link["stats64"]["tx"]["bytes"]
 
 
