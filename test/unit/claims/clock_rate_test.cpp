@@ -75,6 +75,15 @@ TEST_CASE("what comes late, or late in a burst, says nothing of a clock") {
   }
 }
 
+TEST_CASE("a way that gets faster by D is not taken for a clock beyond rho, at the very edge of it") {
+  Beats beats{1245, {}};
+  beats.hear(70, 1990);
+  for (unsigned i = 0; i < 130; ++i) {
+    beats.hear(1);
+    CHECK_FALSE(beats.rate.is_beyond_rho());
+  }
+}
+
 TEST_CASE("a host that started anew is watched anew") {
   Beats beats{1000, {}};
   beats.hear(200);
