@@ -231,8 +231,7 @@ Result<> Daemon::take_from_source(std::string_view text) {
   Result<dataplane::SwapReport> swap = gateway_->apply(text, {});
   if (!swap) return pass_on(std::move(swap));
   orders_.on_loop([this] {
-    start_neighbour_round();
-    follow_members();
+    follow();
     publish();
   });
   return {};

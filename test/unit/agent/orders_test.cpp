@@ -13,6 +13,11 @@
 namespace postern::agent {
 namespace {
 
+void run_until_stopped(asio::io_context& io) {
+  const auto guard = asio::make_work_guard(io);
+  io.run();
+}
+
 TEST_CASE("the loop goes on while an order takes long, and its turns are turns of the loop") {
   asio::io_context io;
   OrderThread orders(io);
@@ -31,8 +36,7 @@ TEST_CASE("the loop goes on while an order takes long, and its turns are turns o
     story += "meanwhile ";
     released.set_value();
   });
-  const auto guard = asio::make_work_guard(io);
-  io.run();
+  run_until_stopped(io);
   CHECK(story == "begun meanwhile done");
 }
 
@@ -49,8 +53,7 @@ TEST_CASE("orders run one after another, in the order in which they came, whoeve
     });
   }
   orders.submit([&] { orders.on_loop([&] { io.stop(); }); });
-  const auto guard = asio::make_work_guard(io);
-  io.run();
+  run_until_stopped(io);
   CHECK(story == "abcdefgh");
 }
 
