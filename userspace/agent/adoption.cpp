@@ -144,15 +144,19 @@ std::optional<ledger::Earlier> Adoption::way_back() const {
   return ledger::Earlier{{state.adopted->serial, state.adopted->hash}, state.adopted->root};
 }
 
-Result<> Adoption::resume(dataplane::Site site) {
+// Leases wait for this: so it asks for the ids of gateways alone, which are all that can hold.
+Result<> Adoption::resume(const std::string& gateway) {
   Result<authority::Candidate> candidate = at(Stage::verify, read_to_serve(parts_.authority));
   if (!candidate) return pass_on(std::move(candidate));
-  if (Result<> added = add_peers_and_holders(*candidate, site); !added) return added;
-  Result<dataplane::Claimants> claimants = dataplane::claimants_in(candidate->snapshot, site);
-  if (!claimants) return pass_on(std::move(claimants));
+  std::vector<std::string> gateways;
+  for (const authority::Gateway& each : candidate->snapshot.gateways)
+    if (each.id != gateway) gateways.push_back(each.id);
+  const Result<std::map<std::string, PeerId>> ids = dataplane::find_peer_ids(parts_.plane, gateways);
+  if (!ids) return tl::unexpected(ids.error());
+  if (Result<> known = remember_holders(gateway, *ids); !known) return known;
   const Result<pt_gateway> row = parts_.generations.gateway();
   if (!row) return tl::unexpected(row.error());
-  served_ = describe_in_part(*candidate, std::move(*claimants));
+  served_ = describe_in_part(*candidate, dataplane::claimants_in(candidate->snapshot, gateway, *ids));
   served_->open = row->open != 0;
   read_ahead_ = std::make_unique<authority::Candidate>(std::move(*candidate));
   resuming_ = true;

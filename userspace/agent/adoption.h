@@ -74,7 +74,7 @@ class Adoption {
   // Goes on with what the agent before left in the kernel: what links and claims must know of the snapshot
   // that the journal decided for. It is not in force before redo() has compared all the rest. Before the loop
   // begins.
-  Result<> resume(dataplane::Site site);
+  Result<> resume(const std::string& gateway);
 
   // Puts the snapshot that the journal decided for into the kernel again. Equal tables are left alone. There
   // must be an adopted snapshot.

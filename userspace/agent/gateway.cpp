@@ -85,7 +85,7 @@ Result<> Gateway::bring_up() {
   if (!forwarding) return forwarding;
 
   if (may_resume()) {
-    const Result<> resumed = adoption_.resume(site_of(config_, interfaces_));
+    const Result<> resumed = adoption_.resume(config_.gateway);
     starting_ = resumed.has_value();
   }
   return starting_ ? Result<>() : finish_start();

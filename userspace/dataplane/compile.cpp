@@ -159,12 +159,6 @@ std::map<ResourceNumber, Epoch> floors_of(const authority::Snapshot& snapshot, c
 
 }  // namespace
 
-Result<Claimants> claimants_in(const authority::Snapshot& snapshot, const Site& site) {
-  const Result<SnapshotIndex> index = SnapshotIndex::make(snapshot, site);
-  if (!index) return fail(index.error().code, index.error().context);
-  return claimants_of(snapshot, *index);
-}
-
 std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway) {
   std::vector<std::string> out;
   for (const authority::Gateway& gateway : snapshot.gateways) {
@@ -189,7 +183,7 @@ Result<Compiled> compile(const authority::Snapshot& snapshot, const Site& site) 
   if (done) done = compile_owners(snapshot, *index, out.tables);
   if (done) done = compile_services(snapshot, *index, out.tables);
   if (done) done = compile_policy(snapshot, *index, out.tables);
-  out.claimants = claimants_of(snapshot, *index);
+  out.claimants = claimants_in(snapshot, site.gateway, site.peer_ids);
   out.tables.resources = holder_rows(out.claimants, site.holders);
   if (done) done = check_capacity(out.tables);
   if (!done) return pass_on(std::move(done));

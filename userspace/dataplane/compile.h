@@ -81,8 +81,9 @@ struct Compiled {
   std::optional<UtcSeconds> changes_at;
 };
 
-// Compiled::claimants alone.
-Result<Claimants> claimants_in(const authority::Snapshot& snapshot, const Site& site);
+// Compiled::claimants alone; of `peer_ids` those of gateways are enough.
+Claimants claimants_in(const authority::Snapshot& snapshot, const std::string& own_gateway,
+                       const std::map<std::string, PeerId>& peer_ids);
 
 // Names every peer and gateway that `Site::peer_ids` must hold.
 std::vector<std::string> peer_names(const authority::Snapshot& snapshot, const std::string& own_gateway);

@@ -17,7 +17,6 @@ Result<> compile_peers(const authority::Snapshot& snapshot, const SnapshotIndex&
 // rates, of the peers and of the guarded ports.
 Result<> compile_rates(const authority::Snapshot& snapshot, const SnapshotIndex& index, const Site& site,
                        Tables& tables);
-Claimants claimants_of(const authority::Snapshot& snapshot, const SnapshotIndex& index);
 // services and backends.
 Result<> compile_services(const authority::Snapshot& snapshot, const SnapshotIndex& index, Tables& tables);
 std::map<std::string, std::vector<HostRoute>> compile_host_routes(const authority::Snapshot& snapshot,

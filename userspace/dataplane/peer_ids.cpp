@@ -104,4 +104,19 @@ Result<std::map<std::string, PeerId>> allot_peer_ids(const Plane& plane,
   return out;
 }
 
+Result<std::map<std::string, PeerId>> find_peer_ids(const Plane& plane,
+                                                    const std::vector<std::string>& names) {
+  const int fd = plane.map_fd("peer_ids");
+  std::map<std::string, PeerId> out;
+  for (const std::string& name : names) {
+    const pt_peer_name key = name_key(name);
+    __u32 id = 0;
+    if (::bpf_map_lookup_elem(fd, &key, &id) == 0)
+      out.emplace(name, PeerId(id));
+    else if (errno != ENOENT)
+      return kernel_error(errc::map, "cannot read the id of peer " + name, errno);
+  }
+  return out;
+}
+
 }  // namespace postern::dataplane

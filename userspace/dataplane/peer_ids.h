@@ -16,4 +16,8 @@ namespace postern::dataplane {
 Result<std::map<std::string, PeerId>> allot_peer_ids(const Plane& plane,
                                                      const std::vector<std::string>& names);
 
+// The ids of those of these peers that have one; by a lookup each, so for few names. Allots nothing.
+Result<std::map<std::string, PeerId>> find_peer_ids(const Plane& plane,
+                                                    const std::vector<std::string>& names);
+
 }  // namespace postern::dataplane

@@ -10,6 +10,9 @@ namespace postern::ledger {
 namespace {
 
 constexpr std::string_view kUnfinishedName = "spare.tmp";
+// The page cache makes one folio of what one call writes, up to 2 MiB, and later each write into it, be it of
+// one block, looks at all of its blocks: that was a tenth of an append.
+constexpr std::size_t kPieceBytes = 512U << 10;
 
 Result<bool> spare_is_there(const Directory& directory) {
   const Io<bool> there = directory.exists(kSpareName);
@@ -21,12 +24,20 @@ Result<bool> spare_is_there(const Directory& directory) {
   return facts && facts->bytes == kSegmentBytes;
 }
 
+Io<> write_in_pieces(File& file, ByteView image) {
+  for (std::size_t at = 0; at < image.size(); at += kPieceBytes) {
+    const ByteView piece = image.subspan(at, std::min(kPieceBytes, image.size() - at));
+    if (const Io<> written = write_fully(file, piece, at); !written) return written;
+  }
+  return {};
+}
+
 Result<> write_zeros(Directory& directory) {
   const Io<std::unique_ptr<File>> file = directory.open(kUnfinishedName, Access::create);
   if (!file) return io_failure(file.error(), "creation of the spare");
   // Written, not fallocated: the first write into an unwritten extent costs a metadata flush each time.
   const Bytes zeros(kSegmentBytes);
-  if (const Io<> written = write_fully(**file, zeros, 0); !written) {
+  if (const Io<> written = write_in_pieces(**file, zeros); !written) {
     return io_failure(written.error(), "write of the spare");
   }
   if (const Io<> synced = (*file)->datasync(); !synced)
@@ -60,7 +71,7 @@ Result<std::unique_ptr<File>> raise_segment(Directory& directory, const SegmentH
   Bytes image(kSegmentBytes);
   encode_header(header, std::span<std::uint8_t>(image).first(kFirstBatchOffset));
   std::copy(first_batch.begin(), first_batch.end(), image.begin() + kFirstBatchOffset);
-  if (const Io<> written = write_fully(**file, image, 0); !written) {
+  if (const Io<> written = write_in_pieces(**file, image); !written) {
     return io_failure(written.error(), "write of " + name);
   }
   if (const Io<> synced = (*file)->datasync(); !synced)

@@ -293,6 +293,9 @@ TEST_CASE("a roll that fails at any call is never acknowledged, and nothing ackn
     first = recording->index_of("open spare");
   }
   for (std::size_t at = first; at < calls.size(); ++at) {
+    // Of a file that is written in pieces the first one and the last.
+    if (at > first && at + 1 < calls.size() && calls[at - 1] == calls[at] && calls[at + 1] == calls[at])
+      continue;
     for (const int error : {EIO, ENOSPC}) {
       CAPTURE(calls[at]);
       CAPTURE(error);
