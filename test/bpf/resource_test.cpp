@@ -104,6 +104,11 @@ TEST_CASE("a fence never falls, and raising one touches no other") {
   CHECK(*leases.deadline_boot_ns(kResource) == 77);
   CHECK_FALSE(leases.extend(kResource, Epoch(8), 100));
   CHECK_FALSE(leases.extend(kResource, Epoch(10), 100));
+  REQUIRE(leases.shorten(kResource, Epoch(9), 80));
+  CHECK(*leases.deadline_boot_ns(kResource) == 77);
+  CHECK_FALSE(leases.shorten(kResource, Epoch(8), 60));
+  REQUIRE(leases.shorten(kResource, Epoch(9), 60));
+  CHECK(*leases.deadline_boot_ns(kResource) == 60);
   REQUIRE(leases.raise_fence(kResource, Epoch(10)));
   CHECK(*leases.deadline_boot_ns(kResource) == 0);
   CHECK(*leases.fence(neighbour) == Epoch(3));

@@ -55,11 +55,11 @@ def test_a_release_hands_over_at_once_and_no_conflict_is_announced(lab):
     epoch = lab.epoch()
     lab.gateways[0].cli("release", RESOURCE)
     begun = time.monotonic()
-    assert not lab.serves(1)
     seen = until("another one holds", lambda: {row[0] for row in lab.holders() if row[2] == "held"} - {"gw1"}, 5)
     assert time.monotonic() - begun < SILENCE_S
     (holder,) = seen
     assert lab.wait_for(holder) == epoch + 1
+    assert not lab.serves(1)
     until("its host may speak", lambda: lab.serves(int(holder[2:])))
     assert lab.gateways[0].ask("conflicts")["conflicts"] == before
     history = lab.gateways[2].ask("claims", "--history", RESOURCE)["owners"]

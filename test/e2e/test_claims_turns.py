@@ -8,8 +8,10 @@ import pytest
 from lab import until
 from lab.claimants import RESOURCE
 from lab.contest import Contest, at_once
+from lab.trace import Trace
 
 STORM_S = 6
+HAND_OVER_S = 3  # SPEC 10.5
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +30,7 @@ def test_of_simultaneous_claims_one_is_left(lab):
     lab.set_automatic(False)
     try:
         lab.gateways[0].cli("release", RESOURCE)
+        until("nobody serves any more", lambda: {row[2] for row in lab.holders()} == {"unheld"}, 10)
         lab.level()
         epoch, since = lab.epoch(), lab.witness.now()
         for gateway in lab.gateways:  # whose hosts speak on
@@ -40,6 +43,40 @@ def test_of_simultaneous_claims_one_is_left(lab):
         lab.only_turns(since, holder, holder)  # nobody served before the others had given in
     finally:
         lab.set_automatic(True)
+
+
+def test_who_releases_serves_while_the_next_ones_disk_takes_its_time(lab):
+    delay_s = 0.6
+    lab.set_automatic(False)
+    try:
+        with Trace(lab.gateways[1].pid, ["fdatasync"], inject=f"fdatasync:delay_enter={int(delay_s * 1e6)}:when=1"):
+            epoch, since = lab.epoch(), lab.witness.now()
+            lab.gateways[0].cli("release", RESOURCE)
+            released = lab.witness.now()
+            until("gw2 may claim", lambda: lab.gateways[1].cli("claim", RESOURCE, check=False).returncode == 0)
+            assert lab.one_serves() == (2, epoch + 1)
+        lab.only_turns(since, 1, 2)
+        first, last = lab.witness.spans(since)[0], lab.witness.spans(since)[-1]
+        assert first[0] == 1 and first[2] - released > delay_s * lab.witness.rate / 2
+        print(f"nobody served for {(last[1] - first[2] - 1) / lab.witness.rate:.2f} s")
+    finally:
+        lab.set_automatic(True)
+
+
+def test_a_release_that_hangs_in_the_disk_ends_by_the_kernel(lab):
+    first = lab.gateways[0]
+    epoch, since = lab.epoch(), lab.witness.now()
+    lab.set_automatic(False)
+    try:
+        with Trace(first.pid, ["fdatasync"], inject=f"fdatasync:delay_enter={int(2 * HAND_OVER_S * 1e6)}:when=1"):
+            first.cli("release", RESOURCE)
+        answered = lab.witness.now()
+        (turn,) = lab.witness.spans(since)
+        assert turn[0] == 1 and turn[2] < answered - HAND_OVER_S * lab.witness.rate / 2
+    finally:
+        lab.set_automatic(True)
+    _, raised = lab.one_serves()
+    assert raised > epoch
 
 
 def test_a_storm_of_claims_and_releases_ends_with_one_holder_each(lab):

@@ -18,6 +18,8 @@ std::string standing_words(const claims::ResourceView& view, const ClaimsStatus&
              (view.waits_for.empty() ? "" : ", and waits for " + waits_for_words(view, status));
     case claims::Standing::expired:
       return "the claim of " + who + epoch + " is expired";
+    case claims::Standing::parting:
+      return who + " has released it" + epoch + ", and serves until it is followed";
     case claims::Standing::unheld:
       break;
   }
@@ -50,11 +52,15 @@ void ClaimsNews::tell_resource(const claims::ResourceView& view, const ClaimsSta
   }
   seen->second = now;
 
-  const bool held = view.own && view.standing == claims::Standing::held;
+  const bool serves = view.standing == claims::Standing::held || view.standing == claims::Standing::parting;
+  const bool held = view.own && serves;
+  const Epoch top = view.top ? view.top->token.epoch : Epoch();
   const auto before = held_.find(view.resource);
-  if (before == held_.end() ? (view.candidate || held) : before->second != held) {
-    held_[view.resource] = held;
-    told_(view, held);
+  if (before == held_.end() ? (view.candidate || held) : before->second.has_value() != held) {
+    // What it has lost may be another one's by now.
+    const Epoch lost = before == held_.end() ? top : before->second.value_or(top);
+    held_[view.resource] = held ? std::optional(top) : std::nullopt;
+    told_(view, held, held ? top : lost);
   }
 }
 

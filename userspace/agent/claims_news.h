@@ -20,8 +20,8 @@ namespace postern::agent {
 class ClaimsNews {
  public:
   // Whether this gateway holds a resource of which it is a candidate: told of each of them at first, and then
-  // of every change.
-  using Told = std::function<void(const claims::ResourceView&, bool held)>;
+  // of every change. Under which epoch it holds or has lost it, or at first the top one's.
+  using Told = std::function<void(const claims::ResourceView&, bool held, Epoch)>;
 
   // `log` must outlive this.
   ClaimsNews(spdlog::logger& log, Told told) : log_(log), told_(std::move(told)) {}
@@ -41,7 +41,7 @@ class ClaimsNews {
   spdlog::logger& log_;
   Told told_;
   std::map<ResourceNumber, Seen> seen_;
-  std::map<ResourceNumber, bool> held_;
+  std::map<ResourceNumber, std::optional<Epoch>> held_;  // under which epoch; none: it does not
   // What was there at the start was said by the agent before.
   bool started_ = false;
   std::set<std::pair<ResourceNumber, ledger::Token>> conflicts_;

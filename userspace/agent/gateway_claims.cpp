@@ -28,8 +28,8 @@ GatewayClaims::GatewayClaims(asio::io_context& io, Gateway& gateway, const Clock
       announcer_(io, gateway, log),
       hook_(io, log),
       news_(log,
-            [this](const claims::ResourceView& view, bool held) {
-              hook_.tell(held, view.id, view.top ? view.top->token.epoch : Epoch());
+            [this](const claims::ResourceView& view, bool held, Epoch epoch) {
+              hook_.tell(held, view.id, epoch);
               if (!held) announcer_.withdraw(view.resource);
             }),
       claims_(gateway.replica(), *gateway.foundation().key, clock, *this, gateway.config().claims.automatic),
@@ -190,6 +190,10 @@ Result<> GatewayClaims::raise_fence(ResourceNumber resource, Epoch epoch) {
 
 Result<> GatewayClaims::extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) {
   return leases().extend(resource, epoch, deadline_boot_ns);
+}
+
+Result<> GatewayClaims::shorten(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) {
+  return leases().shorten(resource, epoch, deadline_boot_ns);
 }
 
 Result<> GatewayClaims::stop(ResourceNumber resource) {

@@ -61,6 +61,7 @@ class GatewayClaims final : private claims::Ground {
   std::map<ResourceNumber, claims::Holder> holders() const override;
   Result<> raise_fence(ResourceNumber resource, Epoch epoch) override;
   Result<> extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) override;
+  Result<> shorten(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) override;
   Result<> stop(ResourceNumber resource) override;
   Result<> hold(const std::map<ResourceNumber, claims::Holder>& holders) override;
   bool send(std::string_view gateway, ByteView message) override;

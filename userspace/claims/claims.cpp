@@ -97,6 +97,7 @@ void Claims::watch_clocks() {
     if (tenure.armed && now_ns_ >= tenure.deadline_boot_ns) lapsed.push_back(resource);
   for (const ResourceNumber resource : lapsed)
     spend(resource);
+  end_partings([&](const Parting& parting) { return now_ns_ >= parting.until_boot_ns; });
 }
 
 // This gateway was away. Whom it did not hear meanwhile may have spoken, and a claim that waited for the
@@ -112,6 +113,7 @@ void Claims::discontinuity() {
     if (!tenure.armed) waiting.push_back(resource);
   for (const ResourceNumber resource : waiting)
     spend(resource);
+  end_partings([](const Parting& parting) { return parting.own; });
   hurry_ = true;
 }
 
@@ -120,6 +122,7 @@ void Claims::fall_silent() {
   silent_ = true;
   while (!tenures_.empty())
     spend(tenures_.begin()->first);
+  end_partings([](const Parting& parting) { return parting.own; });
 }
 
 void Claims::renew(std::uint64_t created_boot_ns) {

@@ -62,8 +62,8 @@ class Claims final : public mesh::LinkHandler {
 
   // An operator's orders. Durable on return, as far as they write; refused with what to do else.
   Result<> claim(ResourceNumber resource);
-  // The successor may take it at once; this gateway leaves it to others until one of them has claimed it, for
-  // kYield_ns at most.
+  // The successor may take it at once, and until it does this gateway serves on, for kHandOver_ns at most. It
+  // leaves it to others until one of them has claimed it, for kYield_ns at most.
   Result<> release(ResourceNumber resource);
   // `document` "": this gateway's own claim, whichever session it is of.
   Result<> revoke(ResourceNumber resource, const std::string& document);
@@ -84,6 +84,12 @@ class Claims final : public mesh::LinkHandler {
     ledger::Token token;
     bool armed = false;
     std::uint64_t deadline_boot_ns = 0;  // armed: until then this gateway serves
+  };
+  // A claim that its node has released, and under which that one is let serve on until another claim counts.
+  struct Parting {
+    ledger::Token token;
+    bool own = false;
+    std::uint64_t until_boot_ns = 0;  // by the kernel's deadline, which is not put off any more
   };
   // What an operator or the passing of time has to say about a resource that this gateway could claim.
   struct Wish {
@@ -118,6 +124,12 @@ class Claims final : public mesh::LinkHandler {
   void settle();
   bool enforce();
   void enforce(ResourceNumber resource);
+  void enforce_none(ResourceNumber resource);
+  void part_with(const ledger::Claim& claim);
+  bool part(const ledger::Claim& claim);
+  bool is_handed_over(ResourceNumber resource) const;
+  void end_hand_overs();
+  void end_partings(const std::function<bool(const Parting&)>& which);
   void resume(const ledger::Claim& claim);
   void greet_holder(ResourceNumber resource);
   void set_row(ResourceNumber resource);
@@ -133,6 +145,7 @@ class Claims final : public mesh::LinkHandler {
   // The other candidates that live and are not done.
   std::vector<WaitsFor> waits_for(ResourceNumber resource, const std::string& why,
                                   const std::function<bool(const Node&)>& is_done) const;
+  bool is_dead(const wire::PublicKey& candidate, ResourceNumber resource) const;
   std::vector<WaitsFor> missing_rounds(ResourceNumber resource) const;
   std::vector<WaitsFor> missing_acks(ResourceNumber resource, const ledger::Token& token) const;
   bool knows_more(const wire::PublicKey& candidate, ResourceNumber resource) const;
@@ -190,6 +203,7 @@ class Claims final : public mesh::LinkHandler {
   std::uint64_t forged_ = 0;
 
   std::map<ResourceNumber, Tenure> tenures_;
+  std::map<ResourceNumber, Parting> partings_;
   std::map<ResourceNumber, Wish> wishes_;  // of all that this gateway is a candidate of
   std::map<ResourceNumber, Holder> holders_;
   bool hold_due_ = false;

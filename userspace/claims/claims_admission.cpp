@@ -28,9 +28,17 @@ std::vector<WaitsFor> Claims::waits_for(ResourceNumber resource, const std::stri
     if (candidate == own_) continue;
     const Node* const node = nodes_.find(candidate);
     if (node != nullptr && is_done(*node)) continue;
-    if (!is_silent(candidate, entry->ttl_ms)) out.push_back({candidate, why});
+    if (!is_dead(candidate, resource)) out.push_back({candidate, why});
   }
   return out;
+}
+
+// Silent for as long as its newest claim may have been granted for: it may have released that one and serve
+// on.
+bool Claims::is_dead(const wire::PublicKey& candidate, ResourceNumber resource) const {
+  if (!is_silent(candidate, entry_of(resource)->ttl_ms)) return false;
+  const Claim* const newest = fold().newest_of(resource, candidate);
+  return newest == nullptr || is_silent(candidate, newest->ttl_ms);
 }
 
 std::vector<WaitsFor> Claims::missing_rounds(ResourceNumber resource) const {
@@ -95,7 +103,8 @@ void Claims::try_claims() {
     if (due.empty() || !acquire(due)) break;
     wrote = true;
   }
-  if (wrote) settle();
+  // Others are to hear of it before this gateway's own kernel follows, which takes as long as theirs do.
+  if (wrote) pending_.merge(replica_.take_changed_claims());
 }
 
 std::vector<ResourceNumber> Claims::due_claims() {
@@ -202,6 +211,7 @@ Result<> Claims::claim(ResourceNumber resource) {
   wish->second.asked = true;
   wish->second.yields_until_boot_ns = 0;
   tick();
+  if (!silent_) settle();
   return {};
 }
 
@@ -223,8 +233,12 @@ Result<> Claims::release(ResourceNumber resource) {
   if (wish != wishes_.end()) wish->second.yields_until_boot_ns = clock_.boot_ns() + kYield_ns;
   const std::vector<ledger::Draft> drafts{
       ledger::draft_of(ledger::ClaimReleased{resource, live->token.claim, live->session})};
-  spend(resource);
-  if (Result<> written = ground_.write(drafts, Lamport()); !written) return written;
+  watch_clocks();
+  part_with(*live);
+  if (Result<> written = ground_.write(drafts, Lamport()); !written) {
+    spend(resource);
+    return written;
+  }
   tick();
   return {};
 }
@@ -232,8 +246,10 @@ Result<> Claims::release(ResourceNumber resource) {
 Result<> Claims::revoke(ResourceNumber resource, const std::string& document) {
   if (Result<> right = check_order(resource); !right) return right;
   const std::string& id = entry_of(resource)->id;
-  const Claim* const live = document.empty() ? own_live(resource) : fold().live(resource);
-  if (live == nullptr)
+  const Claim* live = fold().live(resource);
+  // What was released is revoked while its holder serves on.
+  if (live == nullptr && partings_.count(resource) != 0) live = fold().released(resource);
+  if (live == nullptr || (document.empty() && live->author != own_))
     return fail(errc::not_held, "resource " + id + " has no live claim that could be revoked" +
                                     (document.empty() ? " by this gateway itself" : ""));
   std::vector<ledger::Draft> drafts{

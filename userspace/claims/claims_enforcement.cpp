@@ -31,10 +31,10 @@ const ledger::Roster::Entry* Claims::entry_of(ResourceNumber resource) const {
 bool Claims::enforce() {
   for (const ResourceNumber resource : pending_)
     enforce(resource);
-  if (hold_due_) {
-    if (!ground_.hold(holders_)) return false;
-    hold_due_ = false;
-  }
+  const bool holds = !hold_due_ || ground_.hold(holders_);
+  end_hand_overs();
+  if (!holds) return false;
+  hold_due_ = false;
   for (const ResourceNumber resource : pending_) {
     set_row(resource);
     greet_holder(resource);
@@ -48,24 +48,23 @@ void Claims::enforce(ResourceNumber resource) {
   const Claim* const live = fold().live(resource);
   const auto tenure = tenures_.find(resource);
   if (tenure != tenures_.end() && (live == nullptr || live->token != tenure->second.token)) spend(resource);
+  const bool handed_over = is_handed_over(resource);
   // What the kernel does not take it does not let pass either: there is no holder without its fence.
-  [[maybe_unused]] const Result<> raised = ground_.raise_fence(resource, fold().fence(resource));
-  if (live != nullptr && live->author == own_) resume(*live);
-  const auto holds = holders_.find(resource);
-  if (live == nullptr) {
-    if (holds == holders_.end()) return;
-    [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
-    holders_.erase(holds);
-    hold_due_ = true;
-    return;
+  if (!handed_over) {
+    [[maybe_unused]] const Result<> raised = ground_.raise_fence(resource, fold().fence(resource));
   }
+  if (live == nullptr) return enforce_none(resource);
+  if (live->author == own_) resume(*live);
   // What was released by hand was left to others, and one of them has it.
   if (const auto wish = wishes_.find(resource); wish != wishes_.end() && live->author != own_)
     wish->second.yields_until_boot_ns = 0;
   const Holder holder{live->author, live->token.epoch};
+  const auto holds = holders_.find(resource);
   if (holds != holders_.end() && holds->second == holder) return;
   // Two may have claimed under one epoch: the deadline is that of the one before.
-  [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
+  if (!handed_over) {
+    [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
+  }
   holders_[resource] = holder;
   hold_due_ = true;
   // The row that follows promises to wait for its claimant. That holds before anything is claimed: after a
@@ -74,10 +73,79 @@ void Claims::enforce(ResourceNumber resource) {
     claimant->promised_boot_ns = claimant->claimed_boot_ns = now_ns_;
 }
 
+// Nobody holds it, as far as events say. Who has released it serves on for a while.
+void Claims::enforce_none(ResourceNumber resource) {
+  const auto holds = holders_.find(resource);
+  if (holds == holders_.end()) return;
+  const Claim* const released = fold().released(resource);
+  // Its own node begins with it before the release is written, and an agent that starts does not.
+  const bool may_part = released != nullptr && (released->author != own_ || partings_.count(resource) != 0);
+  if (may_part && part(*released)) return;
+  [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
+  partings_.erase(resource);
+  holders_.erase(holds);
+  hold_due_ = true;
+}
+
+// An own claim is about to be released. The kernel ends it from now on, even if the disk takes for ever.
+void Claims::part_with(const Claim& claim) {
+  const auto tenure = tenures_.find(claim.resource);
+  if (tenure == tenures_.end() || !tenure->second.armed || !part(claim)) return spend(claim.resource);
+  tenures_.erase(tenure);
+  set_row(claim.resource);
+}
+
+// Lets its holder serve on, but no longer than until kHandOver_ns from now. Again, it puts nothing off.
+// False: it does not serve.
+bool Claims::part(const Claim& claim) {
+  const auto holds = holders_.find(claim.resource);
+  if (holds == holders_.end() || holds->second != Holder{claim.author, claim.token.epoch}) return false;
+  const Result<Lease> lease = ground_.lease(claim.resource);
+  if (!lease || lease->fence != claim.token.epoch || lease->deadline_boot_ns <= now_ns_) return false;
+  const std::uint64_t until_boot_ns = std::min(lease->deadline_boot_ns, now_ns_ + kHandOver_ns);
+  if (!ground_.shorten(claim.resource, claim.token.epoch, until_boot_ns)) return false;
+  partings_[claim.resource] = {claim.token, claim.author == own_, until_boot_ns};
+  ++changes_;
+  return true;
+}
+
+// Another claim follows on one that was released and still serves. Then who holds is swapped before the fence
+// is raised, for a swap takes many milliseconds; the claimant waits for both.
+bool Claims::is_handed_over(ResourceNumber resource) const {
+  const auto parting = partings_.find(resource);
+  const Claim* const live = fold().live(resource);
+  return parting != partings_.end() && live != nullptr && live->token.epoch > parting->second.token.epoch;
+}
+
+// Nobody has followed, or this gateway may not go on.
+void Claims::end_partings(const std::function<bool(const Parting&)>& which) {
+  std::erase_if(partings_, [&](const auto& entry) {
+    if (!which(entry.second)) return false;
+    [[maybe_unused]] const Result<> stopped = ground_.stop(entry.first);
+    pending_.insert(entry.first);
+    return true;
+  });
+}
+
+// Whether the kernel took the new holders or not.
+void Claims::end_hand_overs() {
+  for (const ResourceNumber resource : pending_) {
+    if (is_handed_over(resource)) {
+      [[maybe_unused]] const Result<> raised = ground_.raise_fence(resource, fold().fence(resource));
+      [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
+    }
+    const auto parting = partings_.find(resource);
+    const Claim* const live = fold().live(resource);
+    if (parting != partings_.end() && live != nullptr && live->token != parting->second.token)
+      partings_.erase(parting);
+  }
+}
+
 // A claim of this gateway's that the agent before it held, and that the kernel has served without a break: it
 // is held on. Anything else is spent.
 void Claims::resume(const Claim& claim) {
-  if (tenures_.count(claim.resource) != 0 || !ground_.may_have_forgotten().empty()) return;
+  const bool known = tenures_.count(claim.resource) != 0 || partings_.count(claim.resource) != 0;
+  if (known || !ground_.may_have_forgotten().empty()) return;
   const auto holds = holders_.find(claim.resource);
   if (holds == holders_.end() || holds->second != Holder{own_, claim.token.epoch}) return;
   const Result<Lease> lease = ground_.lease(claim.resource);
@@ -88,7 +156,7 @@ void Claims::resume(const Claim& claim) {
 // At once, whatever else fails. It is not armed again.
 void Claims::spend(ResourceNumber resource) {
   [[maybe_unused]] const Result<> stopped = ground_.stop(resource);
-  if (tenures_.erase(resource) == 0) return;
+  if (tenures_.erase(resource) + partings_.erase(resource) == 0) return;
   set_row(resource);
   owed_.insert(resource);
 }

@@ -9,7 +9,8 @@ namespace postern::claims {
 using ledger::Claim;
 
 std::string_view standing_name(Standing standing) {
-  constexpr std::array<std::string_view, kStandings> kNames{"unheld", "waiting", "held", "expired"};
+  constexpr std::array<std::string_view, kStandings> kNames{"unheld", "waiting", "held", "expired",
+                                                            "parting"};
   return kNames[static_cast<std::size_t>(standing)];
 }
 
@@ -19,7 +20,7 @@ std::string Claims::name_of(const wire::PublicKey& node) const {
 }
 
 Standing Claims::standing_of(ResourceNumber resource, const Claim* live) const {
-  if (live == nullptr) return Standing::unheld;
+  if (live == nullptr) return partings_.count(resource) != 0 ? Standing::parting : Standing::unheld;
   if (live->author == own_) {
     const auto tenure = tenures_.find(resource);
     if (tenure == tenures_.end()) return Standing::expired;

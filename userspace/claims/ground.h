@@ -53,6 +53,7 @@ class Ground {
   // See dataplane/leases.h.
   virtual Result<> raise_fence(ResourceNumber resource, Epoch epoch) = 0;
   virtual Result<> extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) = 0;
+  virtual Result<> shorten(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) = 0;
   virtual Result<> stop(ResourceNumber resource) = 0;
   // From its return on these hold, all at once, and nobody else holds anything. Holders that the snapshot
   // does not admit are left out.

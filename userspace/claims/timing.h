@@ -52,6 +52,12 @@ static_assert(kMillisecond_ns % 1000 == 0, "products of thousandths stay whole")
 inline constexpr std::uint64_t kSleep_ns = 100 * kMillisecond_ns;
 // Each candidate lets those before it go first for so long: until what they claimed would have been heard.
 inline constexpr std::uint64_t kTurn_ns = kDelivery_ns;
+// A holder that releases serves on for so long at most, by its kernel's deadline, until another claim counts:
+// the candidate that stands second has its turn within that, too.
+inline constexpr std::uint64_t kHandOver_ns = kTurn_ns + kApply_ns;
+static_assert(kHandOver_ns > kTurn_ns);
+static_assert(kHandOver_ns + kBeat_ns <= tenure_ns(ledger::kMinClaimTtl_ms),
+              "a hand-over is no longer than what a beat grants");
 // What changed is told at once, but over time not more often than this. A hand-over takes a few beats in a
 // row.
 inline constexpr std::uint64_t kHurry_ns = 50 * kMillisecond_ns;

@@ -17,8 +17,9 @@ enum class Standing {
   waiting,  // its claimant waits for the others to agree
   held,     // its holder serves
   expired,  // its holder was not heard of for too long, or stopped; somebody may take it over
+  parting,  // its holder has released it, and serves until it is followed
 };
-inline constexpr std::size_t kStandings = 4;
+inline constexpr std::size_t kStandings = 5;
 std::string_view standing_name(Standing standing);
 
 // A gateway that a claim waits for.

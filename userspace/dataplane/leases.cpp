@@ -20,6 +20,14 @@ bool raise(__u64& word, std::uint64_t value) {
   return false;
 }
 
+// Stores the lesser of the two.
+void lower(__u64& word, std::uint64_t value) {
+  const std::atomic_ref<__u64> kept = shared(word);
+  __u64 now = kept.load();
+  while (now > value && !kept.compare_exchange_weak(now, value)) {
+  }
+}
+
 }  // namespace
 
 Result<Leases> Leases::open(const Plane& plane) {
@@ -50,17 +58,27 @@ Result<Epoch> Leases::fence(ResourceNumber resource) const {
   return Epoch(shared((*fence)->epoch).load());
 }
 
-Result<> Leases::extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) const {
-  const Result<pt_fence*> fence = row(resource);
-  if (!fence) return fail(fence.error().code, fence.error().context);
+Result<pt_fence*> Leases::row_under(ResourceNumber resource, Epoch epoch) const {
+  Result<pt_fence*> fence = row(resource);
+  if (!fence) return fence;
   const __u64 lowest = shared((*fence)->epoch).load();
-  if (epoch.value != lowest) {
-    return fail(errc::stale, "resource number " + std::to_string(resource.value) +
-                                 " has its fence at epoch " + std::to_string(lowest) +
-                                 ", and a lease under epoch " + std::to_string(epoch.value) +
-                                 " cannot be extended");
-  }
+  if (epoch.value == lowest) return fence;
+  return fail(errc::stale, "resource number " + std::to_string(resource.value) + " has its fence at epoch " +
+                               std::to_string(lowest) + ", and a lease under epoch " +
+                               std::to_string(epoch.value) + " cannot be changed");
+}
+
+Result<> Leases::extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) const {
+  const Result<pt_fence*> fence = row_under(resource, epoch);
+  if (!fence) return fail(fence.error().code, fence.error().context);
   raise((*fence)->deadline_boot_ns, deadline_boot_ns);
+  return {};
+}
+
+Result<> Leases::shorten(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) const {
+  const Result<pt_fence*> fence = row_under(resource, epoch);
+  if (!fence) return fail(fence.error().code, fence.error().context);
+  lower((*fence)->deadline_boot_ns, deadline_boot_ns);
   return {};
 }
 

@@ -27,6 +27,9 @@ class Leases {
   // Lets the holder under `epoch` go on until this instant of CLOCK_BOOTTIME, in nanoseconds. Never shortens.
   // Refused (errc::stale) unless `epoch` is the fence.
   Result<> extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) const;
+  // Lets the holder under `epoch` go on until this instant at most. Never puts off. Refused (errc::stale)
+  // unless `epoch` is the fence.
+  Result<> shorten(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) const;
   // The holder stops now. The epoch stays: only a higher one can be held after this, or an extension of it.
   Result<> stop(ResourceNumber resource) const;
   Result<std::uint64_t> deadline_boot_ns(ResourceNumber resource) const;
@@ -34,6 +37,7 @@ class Leases {
  private:
   explicit Leases(MappedArray fences) : fences_(std::move(fences)) {}
   Result<pt_fence*> row(ResourceNumber resource) const;
+  Result<pt_fence*> row_under(ResourceNumber resource, Epoch epoch) const;
 
   MappedArray fences_;
 };

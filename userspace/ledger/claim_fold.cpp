@@ -168,6 +168,22 @@ const Claim* ClaimFold::live(ResourceNumber resource) const {
   return claim != nullptr && verdict(*claim) == Verdict::live ? claim : nullptr;
 }
 
+const Claim* ClaimFold::released(ResourceNumber resource) const {
+  const Claim* const claim = top(resource);
+  const bool parting = claim != nullptr && verdict(*claim) == Verdict::released &&
+                       verdict_unless_ended(*claim) == Verdict::live;
+  return parting ? claim : nullptr;
+}
+
+const Claim* ClaimFold::newest_of(ResourceNumber number, const wire::PublicKey& node) const {
+  const Resource* const resource = known(number);
+  if (resource == nullptr) return nullptr;
+  const auto& claims = resource->claims;
+  const auto newest = std::find_if(claims.rbegin(), claims.rend(),
+                                   [&](const auto& claim) { return claim.second.author == node; });
+  return newest == claims.rend() ? nullptr : &newest->second;
+}
+
 const Claim* ClaimFold::find(ResourceNumber number, const Token& token) const {
   const Resource* const resource = known(number);
   if (resource == nullptr) return nullptr;
@@ -197,7 +213,11 @@ std::optional<EventId> ClaimFold::end_of(const Claim& claim) const {
 }
 
 Verdict ClaimFold::verdict(const Claim& claim) const {
-  if (const auto end = end_and_verdict(claim)) return end->second;
+  const auto end = end_and_verdict(claim);
+  return end ? end->second : verdict_unless_ended(claim);
+}
+
+Verdict ClaimFold::verdict_unless_ended(const Claim& claim) const {
   if (claim.token.epoch <= floor(claim.resource)) return Verdict::below_floor;
   if (forked_.count(claim.token.claim.stream) != 0) return Verdict::forked;
   const Roster::Entry* const entry = entry_of(claim.resource);

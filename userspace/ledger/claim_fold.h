@@ -87,7 +87,12 @@ class ClaimFold {
   const Claim* top(ResourceNumber resource) const;
   // The claim that holds the resource, as far as events say: the top one, if it is live.
   const Claim* live(ResourceNumber resource) const;
+  // The top claim, if its own node has released it and nothing else speaks against it: its holder may serve
+  // on until another one does (SPEC 10.5).
+  const Claim* released(ResourceNumber resource) const;
   const Claim* find(ResourceNumber resource, const Token& token) const;
+  // The highest one of this node.
+  const Claim* newest_of(ResourceNumber resource, const wire::PublicKey& node) const;
   Verdict verdict(const Claim& claim) const;
   // The release or revocation that ended it, if one counts.
   std::optional<EventId> end_of(const Claim& claim) const;
@@ -144,6 +149,7 @@ class ClaimFold {
   const Roster::Entry* entry_of(ResourceNumber resource) const;
   const Resource* known(ResourceNumber resource) const;
   Epoch covered(const End& end, ResourceNumber resource) const;
+  Verdict verdict_unless_ended(const Claim& claim) const;
   // A revocation goes before a release, whichever is the earlier event.
   std::optional<std::pair<EventId, Verdict>> end_and_verdict(const Claim& claim) const;
 

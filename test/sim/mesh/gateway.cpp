@@ -249,8 +249,12 @@ void Gateway::tick() {
   }
   sync_->tick(clock_.monotonic_ns());
   settle();
-  claims_->tick();
-  settle();
+  // And once more after what it wrote: the agent wakes it for each event.
+  for (std::uint64_t before = writes_ + 1; before != writes_;) {
+    before = writes_;
+    claims_->tick();
+    settle();
+  }
   for (const auto& [resource, row] : kernel_)
     if (poisoned && serves(resource)) fault_ = "serves though its journal takes nothing";
 }
@@ -258,15 +262,19 @@ void Gateway::tick() {
 // ---- what others look at
 
 bool Gateway::serves(ResourceNumber resource) const {
+  return lets_pass(resource) && kernel_.at(resource).holder->node == key_.public_key();
+}
+
+bool Gateway::lets_pass(ResourceNumber resource) const {
   const auto row = kernel_.find(resource);
   if (asleep_ || row == kernel_.end() || !row->second.holder) return false;
-  return row->second.holder->node == key_.public_key() && row->second.holder->epoch == row->second.fence &&
-         clock_.boot_ns() < row->second.deadline_boot_ns;
+  return row->second.holder->epoch == row->second.fence && clock_.boot_ns() < row->second.deadline_boot_ns;
 }
 
 // ---- ground
 
 Result<> Gateway::write(std::span<const ledger::Draft> drafts, Lamport lowest) {
+  if (before_write_) before_write_();
   if (refuses_writes_) return fail(ledger::errc::disk_full, "the disk is full");
   ++writes_;
   for (const ledger::Draft& draft : drafts)
@@ -309,6 +317,13 @@ Result<> Gateway::extend(ResourceNumber resource, Epoch epoch, std::uint64_t dea
   KernelRow& row = kernel_[resource];
   if (epoch != row.fence) return fail(mesh::errc::link_down, "stale");
   row.deadline_boot_ns = std::max(row.deadline_boot_ns, deadline_boot_ns);
+  return {};
+}
+
+Result<> Gateway::shorten(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) {
+  KernelRow& row = kernel_[resource];
+  if (epoch != row.fence) return fail(mesh::errc::link_down, "stale");
+  row.deadline_boot_ns = std::min(row.deadline_boot_ns, deadline_boot_ns);
   return {};
 }
 

@@ -71,6 +71,10 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   std::uint64_t writes() const { return writes_; }
   // Whether its kernel lets its own site speak for the resource now.
   bool serves(ResourceNumber resource) const;
+  // Whether its kernel lets anybody's.
+  bool lets_pass(ResourceNumber resource) const;
+  // What is to be looked at before something of claims is written.
+  void before_write(std::function<void()> look) { before_write_ = std::move(look); }
   const std::map<ResourceNumber, KernelRow>& kernel() const { return kernel_; }
   std::uint64_t boot_ns() const { return clock_.boot_ns(); }
   const ledger::Replica& replica() const { return *replica_; }
@@ -91,6 +95,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   std::map<ResourceNumber, claims::Holder> holders() const override;
   Result<> raise_fence(ResourceNumber resource, Epoch epoch) override;
   Result<> extend(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) override;
+  Result<> shorten(ResourceNumber resource, Epoch epoch, std::uint64_t deadline_boot_ns) override;
   Result<> stop(ResourceNumber resource) override;
   Result<> hold(const std::map<ResourceNumber, claims::Holder>& holders) override;
   bool send(std::string_view gateway, ByteView message) override;
@@ -124,6 +129,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   std::uint64_t slept_since_ns_ = 0;
   bool lost_history_ = false;
   std::uint64_t writes_ = 0;
+  std::function<void()> before_write_;
   bool refuses_writes_ = false;
   bool refuses_holders_ = false;
   std::string fault_;

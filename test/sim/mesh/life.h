@@ -25,6 +25,7 @@ class Life {
   std::string run();
   std::uint64_t steps() const { return steps_; }
   std::uint64_t takeovers() const { return oracle_->takeovers(); }
+  std::uint64_t partings() const { return oracle_->partings(); }
   // Steps over what was compacted away that gateways took which run at the end.
   std::uint64_t steps_over() const;
 

@@ -90,6 +90,7 @@ std::optional<Options> parse(const std::vector<std::string_view>& arguments) {
 struct Tally {
   std::uint64_t steps = 0;
   std::uint64_t takeovers = 0;
+  std::uint64_t partings = 0;
   std::uint64_t steps_over = 0;
 };
 
@@ -101,6 +102,7 @@ std::string live(std::uint64_t seed, bool verbose, Tally& tally) {
   std::string wrong = life.run();
   tally.steps += life.steps();
   tally.takeovers += life.takeovers();
+  tally.partings += life.partings();
   tally.steps_over += life.steps_over();
   return wrong;
 }
@@ -119,10 +121,12 @@ int work(const Options& options, unsigned job) {
     std::fflush(stdout);
   }
   std::printf(
-      "job %u: %llu steps of 100 ms, %llu terms of a holder, %llu steps over compacted events, %d "
-      "violations\n",
+      "job %u: %llu steps of 100 ms, %llu terms of a holder, %llu of them released while it served, %llu "
+      "steps "
+      "over compacted events, %d violations\n",
       job, static_cast<unsigned long long>(tally.steps), static_cast<unsigned long long>(tally.takeovers),
-      static_cast<unsigned long long>(tally.steps_over), violations);
+      static_cast<unsigned long long>(tally.partings), static_cast<unsigned long long>(tally.steps_over),
+      violations);
   return violations == 0 ? 0 : 1;
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "claims/timing.h"
+
 namespace postern::sim {
 namespace {
 
@@ -17,9 +19,14 @@ std::string Oracle::look() {
     if (std::string wrong = look_at_service(resource); !wrong.empty()) return wrong;
   for (const auto& gateway : gateways_) {
     if (!gateway->fault().empty()) return gateway->name() + ": " + gateway->fault();
+    if (gateway->acts()) note_releases(*gateway);
+    for (const ResourceNumber resource : resources_)
+      if (std::string wrong = look_at_parting(*gateway, resource); !wrong.empty()) return wrong;
     if (!gateway->runs()) continue;
     if (std::string wrong = look_at_kernel(*gateway); !wrong.empty()) return wrong;
     if (std::string wrong = look_at_verdicts(*gateway); !wrong.empty()) return wrong;
+    if (!gateway->acts() || gateway->is_poisoned()) continue;
+    if (std::string wrong = look_at_holders(*gateway); !wrong.empty()) return wrong;
   }
   return "";
 }
@@ -69,13 +76,47 @@ std::string Oracle::look_at_verdicts(const Gateway& gateway) const {
       if (fold.top(resource) == nullptr || fold.top(resource)->token != claim->token)
         return gateway.name() + ": a claim of " + words(resource) + " is live and not on top";
     }
-    const auto row = gateway.kernel().find(resource);
-    if (!gateway.acts() || !gateway.serves(resource)) continue;
-    const ledger::Claim* const live = fold.live(resource);
-    if (live == nullptr || live->author != gateway.node() || live->token.epoch != row->second.fence)
-      return gateway.name() + " serves " + words(resource) + " without a live claim";
   }
   return "";
+}
+
+void Oracle::note_releases(const Gateway& gateway) {
+  for (const ResourceNumber resource : resources_) {
+    const ledger::Claim* const claim = gateway.replica().fold().claims().released(resource);
+    if (claim == nullptr) continue;
+    Released& known = released_[gateway.name()][resource];
+    if (known.claim == claim->token) continue;
+    known = {claim->token, {claim->author, claim->token.epoch}, gateway.boot_ns()};
+    if (gateway.serves(resource)) ++partings_;
+  }
+}
+
+// Whom a kernel lets pass holds by the events that its gateway knows, or has released and nobody has
+// followed.
+std::string Oracle::look_at_holders(const Gateway& gateway) const {
+  const ledger::ClaimFold& fold = gateway.replica().fold().claims();
+  for (const ResourceNumber resource : resources_) {
+    if (!gateway.lets_pass(resource)) continue;
+    const KernelRow& row = gateway.kernel().at(resource);
+    const ledger::Claim* claim = fold.live(resource);
+    if (claim == nullptr) claim = fold.released(resource);
+    if (claim == nullptr || *row.holder != claims::Holder{claim->author, claim->token.epoch}) {
+      return gateway.name() + " lets a holder of " + words(resource) + " pass under epoch " +
+             std::to_string(row.fence.value) + " without a live claim";
+    }
+  }
+  return "";
+}
+
+// Neither its holder nor whoever steers to it goes on for longer than a hand-over takes, agent or not.
+std::string Oracle::look_at_parting(const Gateway& gateway, ResourceNumber resource) const {
+  const auto known = released_.find(gateway.name());
+  if (known == released_.end() || !gateway.lets_pass(resource)) return "";
+  const auto released = known->second.find(resource);
+  const bool parting =
+      released != known->second.end() && released->second.holder == gateway.kernel().at(resource).holder;
+  if (!parting || gateway.boot_ns() < released->second.since_boot_ns + claims::kHandOver_ns) return "";
+  return gateway.name() + " goes on with " + words(resource) + ", which was released long ago";
 }
 
 std::string Oracle::disagreement() const {

@@ -122,17 +122,6 @@ TEST_CASE("a holder whose journal takes nothing stops at once and is not heard a
   CHECK(mesh.comes_to("b", 16'000));
 }
 
-TEST_CASE("what is released stops at once, though the disk takes nothing") {
-  ScriptedMesh mesh;
-  mesh.a_serves();
-  mesh.at('a').refuse_writes(true);
-  CHECK_FALSE(mesh.at('a').claims().release(kDoor));
-  CHECK(mesh.serving() == "");
-  mesh.at('a').refuse_writes(false);
-  mesh.run(2'000);
-  CHECK(mesh.verdicts('b') == Verdicts{Verdict::released});
-}
-
 TEST_CASE("a spent claim whose release cannot be written yet is not armed again, whatever else changes") {
   ScriptedMesh mesh;
   mesh.a_serves();

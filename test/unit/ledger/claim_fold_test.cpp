@@ -114,6 +114,39 @@ TEST_CASE("a release by another node or another session does not count") {
   CHECK(verdict(mesh.fold, claim) == Verdict::released);
 }
 
+TEST_CASE("what its node released is told apart from what anything else ends") {
+  Mesh mesh;
+  const SealedEvent first = mesh.a.acquire(1);
+  add(mesh.fold, {first});
+  CHECK(mesh.fold.claims().released(kVip) == nullptr);
+  add(mesh.fold, {mesh.a.release(first)});
+  const auto released = [&] {
+    const Claim* const claim = mesh.fold.claims().released(kVip);
+    return claim != nullptr && claim->token == ClaimWriter::token(first);
+  };
+  CHECK(released());
+  const Roster both = mesh.fold.claims().roster();
+  SUBCASE("a higher claim") {
+    add(mesh.fold, {mesh.b.acquire(2, ClaimWriter::token(first))});
+  }
+  SUBCASE("a floor of the snapshot") {
+    mesh.fold.judge_by(roster_of({mesh.a.node(), mesh.b.node()}, Epoch(1)));
+  }
+  SUBCASE("a fence") {
+    add(mesh.fold, {mesh.b.write(FenceRaised{kVip, Epoch(1)}, 2)});
+  }
+  SUBCASE("a snapshot without its candidate") {
+    Roster without = roster_of({mesh.b.node()});
+    without.resources[kVip].former.insert(mesh.a.node());
+    mesh.fold.judge_by(without);
+  }
+  SUBCASE("a revocation") {
+    add(mesh.fold, {mesh.a.write(ClaimRevoked{kVip, ClaimWriter::id(first), ""})});
+  }
+  CHECK_FALSE(released());
+  CHECK(mesh.fold.claims().newest_of(kVip, mesh.a.node())->token == ClaimWriter::token(first));
+}
+
 TEST_CASE("a claim is revoked by its own node or by the authority, and by nobody else") {
   Mesh mesh;
   const wire::SecretKey root = wire::SecretKey::generate();
