@@ -198,16 +198,19 @@ $(BUILD)/journal-simulation: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o)
   $(LEDGER_OBJECTS:$(BUILD)/release/userspace/ledger/%=$(BUILD)/simulation/userspace/ledger/%)
 $(BUILD)/journal-simulation-8m: $(SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation-8m/%.o) $(LEDGER_OBJECTS)
 # Whole gateways on such disks, with segments that small too.
-MESH_SOURCES := $(addprefix test/sim/mesh/,gateway.cpp network.cpp oracle.cpp paced_journal.cpp signature_memo.cpp) $(addprefix test/sim/simulated_,directory.cpp disk.cpp)
-MESH_SIMULATION_SOURCES := $(MESH_SOURCES) $(addprefix test/sim/mesh/,life.cpp mesh_simulation.cpp)
-STORY_SOURCES := $(MESH_SOURCES) $(wildcard test/sim/stories/*.cpp) test/unit/main.cpp
+MESH_SOURCES := $(addprefix test/sim/mesh/,exchange_memo.cpp gateway.cpp oracle.cpp paced_journal.cpp signature_memo.cpp) $(addprefix test/sim/simulated_,directory.cpp disk.cpp)
+MESH_SIMULATION_SOURCES := $(MESH_SOURCES) $(addprefix test/sim/mesh/,life.cpp meddling.cpp mesh_simulation.cpp sealed_uplink.cpp shrinker.cpp wires.cpp)
+STORY_SOURCES := $(MESH_SOURCES) $(addprefix test/sim/mesh/,network.cpp shrinker.cpp) $(wildcard test/sim/stories/*.cpp) test/unit/main.cpp
 MESH_OBJECTS := $(foreach m,core wire config authority mesh sync claims,$(patsubst %.cpp,$(BUILD)/release/%.o,$(wildcard userspace/$(m)/*.cpp))) \
   $(patsubst %.cpp,$(BUILD)/simulation/%.o,$(wildcard userspace/ledger/*.cpp))
 $(BUILD)/mesh-simulation: $(MESH_SIMULATION_SOURCES:%.cpp=$(BUILD)/simulation/%.o) $(MESH_OBJECTS)
 $(BUILD)/test-stories: $(STORY_SOURCES:%.cpp=$(BUILD)/simulation/%.o) $(MESH_OBJECTS)
+COMMA := ,
+MEMOS := $(addprefix -Wl$(COMMA)--wrap=,crypto_sign_verify_detached crypto_sign_detached crypto_scalarmult_base crypto_scalarmult \
+  sodium_malloc sodium_free)
 $(BUILD)/mesh-simulation $(BUILD)/test-stories:
 	@echo "  LINK   $@"
-	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) -Wl,--wrap=crypto_sign_verify_detached,--wrap=crypto_sign_detached $^ $(LEDGER_LDLIBS) -lyaml-cpp -o $@
+	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) $(MEMOS) $^ $(LEDGER_LDLIBS) -lyaml-cpp -o $@
 $(BUILD)/journal-simulation $(BUILD)/journal-simulation-8m:
 	@echo "  LINK   $@"
 	@$(CXX) $(TEST_LDFLAGS) $(LDFLAGS) $^ $(LEDGER_LDLIBS) -o $@

@@ -75,6 +75,7 @@ struct StreamState {
 class Fold {
  public:
   explicit Fold(std::string mesh) : mesh_(std::move(mesh)) {}
+  const std::string& mesh() const { return mesh_; }
 
   // Of a start: first the heads of the base, if there is one; then the journal's events in order, those that
   // the base kept and the others.

@@ -136,6 +136,7 @@ std::optional<Offer> Replica::offer_behind_tip(const VerifiedEvent& event) const
   const StreamState* state = fold_.find(event.event.stream);
   if (state != nullptr && event.event.seq <= state->head) return std::nullopt;
   if (state != nullptr && state->fork && event.event.seq >= state->fork->at) return Offer::excluded;
+  if (event.event.key != tip.author || event.event.mesh != fold_.mesh()) return Offer::invalid;
   if (tip.broken) return Offer::ahead;
   if (event.event.seq <= tip.seq) return Offer::known;
   if (event.event.seq != tip.seq.next()) return Offer::ahead;
@@ -157,7 +158,7 @@ Offer Replica::take(VerifiedEvent event) {
   if (!within_quota(event.event, event.sealed.size())) return Offer::full;
   author_bytes_[event.event.key] += event.sealed.size();
   Tip& tip = tips_[event.event.stream];
-  tip = {event.event.seq, event.hash, event.event.lamport, tip.events + 1, false};
+  tip = {event.event.seq, event.hash, event.event.lamport, tip.events + 1, false, event.event.key};
   ++in_flight_;
   std::vector<std::string> payloads = {event.sealed};
   const std::weak_ptr<Replica*> alive = alive_;

@@ -112,6 +112,7 @@ class Replica {
     Lamport lamport;
     std::size_t events = 0;  // in flight
     bool broken = false;     // one of them was not journaled: those behind it will not count
+    wire::PublicKey author;
   };
 
   void count(const VerifiedEvent& event, Lseq lseq);

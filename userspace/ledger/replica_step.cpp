@@ -52,7 +52,8 @@ Offer Replica::take_step(std::vector<VerifiedEvent> step) {
   const VerifiedEvent& last = step.back();
   if (!within_quota(last.event, bytes)) return Offer::full;
   author_bytes_[last.event.key] += bytes;
-  tips_[last.event.stream] = {last.event.seq, last.hash, last.event.lamport, step.size(), false};
+  tips_[last.event.stream] = {last.event.seq, last.hash, last.event.lamport,
+                              step.size(),    false,     last.event.key};
   in_flight_ += step.size();
   std::vector<std::string> sealed;
   for (const VerifiedEvent& one : step)

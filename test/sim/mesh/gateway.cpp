@@ -30,17 +30,46 @@ class Gateway::SyncCarrier final : public sync::Carrier {
     if (gateway_.send(to, message)) return {};
     return fail(mesh::errc::link_down, "");
   }
-  void hold(std::string_view from) override { gateway_.held_.insert(std::string(from)); }
-  void resume(std::string_view from) override { gateway_.held_.erase(std::string(from)); }
+  void hold(std::string_view from) override {
+    if (gateway_.uplink_) gateway_.uplink_->hold(from);
+  }
+  void resume(std::string_view from) override {
+    if (gateway_.uplink_) gateway_.uplink_->resume(from);
+  }
 
  private:
   Gateway& gateway_;
 };
 
-Gateway::Gateway(World& world, Network& network, std::string called, std::uint64_t rate_permille,
+// What links carry goes to whom it belongs, as in the agent.
+class Gateway::Dispatch final : public mesh::LinkHandler {
+ public:
+  explicit Dispatch(Gateway& gateway) : gateway_(gateway) {}
+  void on_up(const mesh::PeerLink& peer) override {
+    gateway_.sync_->on_up(peer);
+    gateway_.claims_->on_up(peer);
+  }
+  void on_message(std::string_view from, ByteView message) override {
+    if (claims::Claims::is_mine(message))
+      gateway_.claims_->on_message(from, message);
+    else
+      gateway_.sync_->on_message(from, message);
+    gateway_.settle();
+  }
+  void on_down(std::string_view other, std::string_view why) override {
+    gateway_.sync_->on_down(other, why);
+    gateway_.claims_->on_down(other, why);
+  }
+  void on_room(std::string_view other) override { gateway_.sync_->on_room(other); }
+
+ private:
+  Gateway& gateway_;
+};
+
+Gateway::Gateway(World& world, Cables& cables, std::string called, std::uint64_t rate_permille,
                  bool automatic)
     : world_(world),
-      network_(network),
+      cables_(cables),
       name_(std::move(called)),
       clock_(world, rate_permille),
       automatic_(automatic),
@@ -101,27 +130,13 @@ void Gateway::start() {
   claims_->follow(roster_, names_);
   if (Result<> begun = claims_->start(); !begun) fault_ = "start: " + begun.error().message();
   world_.say(name_ + " starts");
-  attach();
-}
-
-void Gateway::attach() {
-  network_.attach(name_, {[this](const std::string& from, ByteView message) {
-                            inbox_.emplace_back(from, Bytes(message.begin(), message.end()));
-                          },
-                          [this](const std::string& other) {
-                            sync_->on_up({other, 1, {}});
-                            claims_->on_up({other, 1, {}});
-                          },
-                          [this](const std::string& other) {
-                            std::erase_if(inbox_,
-                                          [&](const auto& waiting) { return waiting.first == other; });
-                            sync_->on_down(other, "cut");
-                            claims_->on_down(other, "cut");
-                          }});
+  dispatch_ = std::make_unique<Dispatch>(*this);
+  uplink_ = cables_.plug_in(name_, key_, *dispatch_);
+  uplink_->follow(names_);
 }
 
 void Gateway::stop_agent() {
-  network_.detach(name_);
+  uplink_.reset();
   claims_.reset();
   if (replica_) {
     replica_->on_durable({});
@@ -133,8 +148,7 @@ void Gateway::stop_agent() {
   tasks_.clear();
   replica_.reset();
   carrier_.reset();
-  inbox_.clear();
-  held_.clear();
+  dispatch_.reset();
   frozen_ = false;
 }
 
@@ -150,6 +164,7 @@ void Gateway::kill() {
 void Gateway::cut_power() {
   world_.say(name_ + " loses power");
   disk_.end_now(ledger::sim::End::power_cut);
+  if (uplink_) uplink_->lose_power();
   stop_agent();
   disk_.clear_fault();
   disk_.restart();
@@ -216,12 +231,13 @@ void Gateway::lay_back_image() {
   lost_history_ = true;
 }
 
-void Gateway::follow(const ledger::Roster& roster, const std::map<wire::PublicKey, std::string>& names) {
+void Gateway::follow(const ledger::Roster& roster, const Names& names) {
   roster_ = roster;
   names_ = names;
   if (!claims_) return;
   claims_->follow(roster_, names_);
   sync_->authors_changed();
+  uplink_->follow(names_);
 }
 
 // What is in flight becomes durable.
@@ -238,15 +254,8 @@ void Gateway::settle() {
 void Gateway::tick() {
   if (!acts()) return;
   const bool poisoned = is_poisoned();
-  for (std::size_t left = inbox_.size(); left > 0 && !inbox_.empty(); --left) {
-    const auto [from, message] = std::move(inbox_.front());
-    inbox_.pop_front();
-    if (claims::Claims::is_mine(message))
-      claims_->on_message(from, message);
-    else
-      sync_->on_message(from, message);
-    settle();
-  }
+  uplink_->tick(clock_.monotonic_ns());
+  if (fault_.empty()) fault_ = uplink_->fault();
   sync_->tick(clock_.monotonic_ns());
   settle();
   // And once more after what it wrote: the agent wakes it for each event.
@@ -342,7 +351,7 @@ Result<> Gateway::hold(const std::map<ResourceNumber, claims::Holder>& holders) 
 }
 
 bool Gateway::send(std::string_view gateway, ByteView message) {
-  return network_.send(name_, std::string(gateway), message);
+  return uplink_ != nullptr && uplink_->send(gateway, message);
 }
 
 }  // namespace postern::sim

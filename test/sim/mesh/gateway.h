@@ -14,8 +14,8 @@
 #include "claims/claims.h"
 #include "ledger/restraint.h"
 #include "ledger/stream.h"
-#include "sim/mesh/network.h"
 #include "sim/mesh/paced_journal.h"
+#include "sim/mesh/uplink.h"
 #include "sim/mesh/world.h"
 #include "sim/simulated_disk.h"
 #include "sync/sync.h"
@@ -31,7 +31,7 @@ struct KernelRow {
 
 class Gateway final : public claims::Ground, public sync::Verifier {
  public:
-  Gateway(World& world, Network& network, std::string called, std::uint64_t rate_permille, bool automatic);
+  Gateway(World& world, Cables& cables, std::string called, std::uint64_t rate_permille, bool automatic);
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
   ~Gateway() override;
@@ -57,7 +57,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   bool has_image() const { return !image_.empty(); }
   void lay_back_image();
 
-  void follow(const ledger::Roster& roster, const std::map<wire::PublicKey, std::string>& names);
+  void follow(const ledger::Roster& roster, const Names& names);
   // Ten times a second of true time.
   void tick();
 
@@ -79,6 +79,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   std::uint64_t boot_ns() const { return clock_.boot_ns(); }
   const ledger::Replica& replica() const { return *replica_; }
   const sync::Sync& sync() const { return *sync_; }
+  const wire::SecretKey& key() const { return key_; }
   claims::Claims& claims() { return *claims_; }
   const wire::PublicKey& node() const { return key_.public_key(); }
   const std::string& name() const { return name_; }
@@ -106,13 +107,13 @@ class Gateway final : public claims::Ground, public sync::Verifier {
 
  private:
   class SyncCarrier;
+  class Dispatch;
 
-  void attach();
   void stop_agent();
   void settle();
 
   World& world_;
-  Network& network_;
+  Cables& cables_;
   std::string name_;
   wire::SecretKey key_ = wire::SecretKey::generate();
   DriftingClock clock_;
@@ -123,7 +124,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   std::uint64_t starts_ = 0;  // durable
   std::map<ResourceNumber, KernelRow> kernel_;
   ledger::Roster roster_;
-  std::map<wire::PublicKey, std::string> names_;
+  Names names_;
   bool frozen_ = false;
   bool asleep_ = false;
   std::uint64_t slept_since_ns_ = 0;
@@ -135,13 +136,13 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   std::string fault_;
 
   std::deque<std::function<void()>> tasks_;
-  std::deque<std::pair<std::string, Bytes>> inbox_;  // of one that does not act
-  std::set<std::string> held_;
   ledger::Restraint restraint_;
   std::unique_ptr<PacedJournal> journal_;
   std::unique_ptr<ledger::Replica> replica_;
   std::optional<ledger::Stream> stream_;
   std::unique_ptr<SyncCarrier> carrier_;
+  std::unique_ptr<Dispatch> dispatch_;
+  std::unique_ptr<Uplink> uplink_;
   std::unique_ptr<sync::Sync> sync_;
   std::unique_ptr<claims::Claims> claims_;
 };

@@ -4,6 +4,8 @@
 //   mesh-simulation --seeds N [--first-seed S] [--jobs J]
 //   mesh-simulation --seed S [--verbose]
 //       one seed again, with what befell the gateways
+//   mesh-simulation --seed S --shrink
+//       of one seed with a violation: few of its troubles that still lead to one, and that life
 //
 // Exit: 0 no violation; 1 a violation, printed with its seed; 2 usage.
 #include <sodium.h>
@@ -56,14 +58,15 @@ struct Options {
   std::optional<std::uint64_t> seed;
   unsigned jobs = 1;
   bool verbose = false;
+  bool shrink = false;
 };
 
 std::optional<Options> parse(const std::vector<std::string_view>& arguments) {
   Options options;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view word = arguments[i];
-    if (word == "--verbose") {
-      options.verbose = true;
+    if (word == "--verbose" || word == "--shrink") {
+      (word == "--shrink" ? options.shrink : options.verbose) = true;
       continue;
     }
     if (i + 1 == arguments.size()) return std::nullopt;
@@ -82,7 +85,7 @@ std::optional<Options> parse(const std::vector<std::string_view>& arguments) {
     else
       return std::nullopt;
   }
-  if (!options.seed && options.seeds == 0) return std::nullopt;
+  if (!options.seed && (options.seeds == 0 || options.shrink)) return std::nullopt;
   return options;
 }
 
@@ -92,19 +95,45 @@ struct Tally {
   std::uint64_t takeovers = 0;
   std::uint64_t partings = 0;
   std::uint64_t steps_over = 0;
+  std::uint64_t twins = 0;
+  postern::sim::WireCounts wires;
 };
+
+void print(const std::string& text) {
+  std::printf("  %s\n", text.c_str());
+}
 
 std::string live(std::uint64_t seed, bool verbose, Tally& tally) {
   random_source = postern::sim::RandomSource(seed ^ 0x5eed);
-  std::function<void(const std::string&)> observer;
-  if (verbose) observer = [](const std::string& text) { std::printf("  %s\n", text.c_str()); };
-  Life life(seed, std::move(observer));
+  Life life(seed, verbose ? print : std::function<void(const std::string&)>());
   std::string wrong = life.run();
   tally.steps += life.steps();
   tally.takeovers += life.takeovers();
   tally.partings += life.partings();
   tally.steps_over += life.steps_over();
+  tally.twins += life.twins();
+  tally.wires.links += life.wire_counts().links;
+  tally.wires.meddlings += life.wire_counts().meddlings;
+  tally.wires.caught += life.wire_counts().caught;
+  tally.wires.recordings += life.wire_counts().recordings;
   return wrong;
+}
+
+int shrink(std::uint64_t seed) {
+  const auto retell = [seed](const std::set<postern::sim::Trouble>& spared,
+                             const std::function<void(const std::string&)>& observer) {
+    random_source = postern::sim::RandomSource(seed ^ 0x5eed);
+    Life life(seed, observer, spared);
+    std::string wrong = life.run();
+    return postern::sim::Outcome{std::move(wrong), life.troubles()};
+  };
+  const postern::sim::Shrunk found =
+      postern::sim::shrink([&](const std::set<postern::sim::Trouble>& spared) { return retell(spared, {}); });
+  const std::string& wrong = found.outcome.violation;
+  if (!wrong.empty()) retell(found.spared, print);
+  std::printf("seed %llu: %s; %zu troubles, found in %zu lives\n", static_cast<unsigned long long>(seed),
+              wrong.empty() ? "no violation" : wrong.c_str(), found.outcome.troubles.size(), found.lives);
+  return wrong.empty() ? 0 : 1;
 }
 
 // One process's share: what kind of life a seed has, and what it costs, goes round within as many seeds.
@@ -120,13 +149,14 @@ int work(const Options& options, unsigned job) {
     std::printf("seed %llu: %s\n", static_cast<unsigned long long>(options.first_seed + i), wrong.c_str());
     std::fflush(stdout);
   }
+  const auto number = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
   std::printf(
       "job %u: %llu steps of 100 ms, %llu terms of a holder, %llu of them released while it served, %llu "
-      "steps "
-      "over compacted events, %d violations\n",
-      job, static_cast<unsigned long long>(tally.steps), static_cast<unsigned long long>(tally.takeovers),
-      static_cast<unsigned long long>(tally.partings), static_cast<unsigned long long>(tally.steps_over),
-      violations);
+      "steps over compacted events, %llu ends of links, %llu meddlings of which %llu met a link, %llu "
+      "recordings played, %llu twins, %d violations\n",
+      job, number(tally.steps), number(tally.takeovers), number(tally.partings), number(tally.steps_over),
+      number(tally.wires.links), number(tally.wires.meddlings), number(tally.wires.caught),
+      number(tally.wires.recordings), number(tally.twins), violations);
   return violations == 0 ? 0 : 1;
 }
 
@@ -135,12 +165,14 @@ int work(const Options& options, unsigned job) {
 int main(int count, char** words) {
   const std::optional<Options> options = parse({words + 1, words + count});
   if (!options) {
-    std::fputs("usage: mesh-simulation --seeds N [--first-seed S] [--jobs J] | --seed S [--verbose]\n",
-               stderr);
+    std::fputs(
+        "usage: mesh-simulation --seeds N [--first-seed S] [--jobs J] | --seed S [--verbose | --shrink]\n",
+        stderr);
     return 2;
   }
   randombytes_set_implementation(&seeded_random);
   if (sodium_init() < 0) return 2;
+  if (options->shrink) return shrink(*options->seed);
   if (options->seed) {
     Tally ignored;
     const std::string wrong = live(*options->seed, options->verbose, ignored);

@@ -1,63 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links between simulated gateways: in order, late, and cut. A direction that stalls delivers nothing until
-// it goes on or the link is cut, as TCP over a path that drops one way.
+// Links between simulated gateways that are there or not, as their story has it: messages come in order, and
+// a link is up and down at the word. A direction that stalls delivers nothing until it goes on or the link is
+// cut. Lives have the real links (wires.h).
 #pragma once
 
-#include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "core/bytes.h"
-#include "sim/mesh/world.h"
+#include "sim/mesh/uplink.h"
 
 namespace postern::sim {
 
-class Network {
+class Network final : public Cables {
  public:
   using Pair = std::pair<std::string, std::string>;
-  struct Handler {
-    std::function<void(const std::string& from, ByteView message)> deliver;
-    std::function<void(const std::string& other)> up;
-    std::function<void(const std::string& other)> down;
-  };
 
-  Network(World& world, std::uint64_t max_delay_ns) : world_(world), max_delay_ns_(max_delay_ns) {}
+  std::unique_ptr<Uplink> plug_in(const std::string& name, const wire::SecretKey& key,
+                                  mesh::LinkHandler& handler) override;
 
-  void attach(const std::string& name, Handler handler) { handlers_[name] = std::move(handler); }
-  void detach(const std::string& name);
-
-  bool linked(const std::string& one, const std::string& other) const {
-    return links_.count(std::minmax(one, other)) != 0;
-  }
   void link(const std::string& one, const std::string& other);
   // What is on its way is lost.
   void cut(const std::string& one, const std::string& other);
   void stall(const std::string& from, const std::string& to) { stalled_.insert({from, to}); }
-  bool stalls(const std::string& from, const std::string& to) const {
-    return stalled_.count({from, to}) != 0;
-  }
   void go_on() { stalled_.clear(); }
-
-  bool send(const std::string& from, const std::string& to, ByteView message);
   // What is due.
   void deliver();
 
  private:
-  struct Message {
-    std::uint64_t due_ns = 0;
-    Bytes bytes;
-  };
+  class Plug;
+  bool send(const std::string& from, const std::string& to, ByteView message);
+  void detach(const std::string& name);
 
-  World& world_;
-  std::uint64_t max_delay_ns_;
-  std::map<std::string, Handler> handlers_;
+  std::map<std::string, Plug*> plugs_;
   std::set<Pair> links_;
   std::set<Pair> stalled_;
-  std::map<Pair, std::deque<Message>> queues_;
+  std::map<Pair, std::deque<Bytes>> queues_;
 };
 
 }  // namespace postern::sim

@@ -23,7 +23,7 @@ ledger::Roster::Entry resource_of(std::string id, const sim::Oracle::Gateways& g
 
 }  // namespace
 
-ScriptedMesh::ScriptedMesh(const Story& story) : world_(1), network_(world_, 0) {
+ScriptedMesh::ScriptedMesh(const Story& story) : world_(1) {
   for (const std::uint64_t rate_permille : story.rates_permille) {
     const std::string name(1, static_cast<char>('a' + gateways_.size()));
     gateways_.push_back(std::make_unique<sim::Gateway>(world_, network_, name, rate_permille, false));

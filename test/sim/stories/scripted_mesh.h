@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/mesh/network.h"
 #include "sim/mesh/oracle.h"
 
 namespace postern::testing {

@@ -124,6 +124,28 @@ TEST_CASE("pages of events of any size give each once, also those of one lamport
   }
 }
 
+TEST_CASE("events come in the order in which they came here, each once, whatever lamports they share") {
+  const wire::SecretKey one = wire::SecretKey::generate();
+  const wire::SecretKey two = wire::SecretKey::generate();
+  const std::vector<SealedEvent> a = StreamWriter(one).write_all(6);
+  const std::vector<SealedEvent> b = StreamWriter(two).write_all(6, "as late");
+  Book book;
+  // One stream is ahead of the other one, which is half there and then catches up.
+  const std::vector<SealedEvent> all =
+      joined(joined({a.begin(), a.begin() + 4}, {b.begin(), b.end()}), {a.begin() + 4, a.end()});
+  book.add(all);
+  for (std::int64_t limit = 1; limit <= 13; ++limit) {
+    std::vector<std::string> seen;
+    Json page = book.page(Json::object({{"limit", limit}}));
+    for (int pages = 0; pages < 100; ++pages, page = book.page(after(page, limit))) {
+      for (const std::string& hash : hashes_of(page))
+        seen.push_back(hash);
+      if (at_end(page)) break;
+    }
+    CHECK(seen == hashes_of(all));
+  }
+}
+
 TEST_CASE("each event of a page has the cursor that goes on behind it") {
   const wire::SecretKey key = wire::SecretKey::generate();
   const std::vector<SealedEvent> all = StreamWriter(key).write_all(5);

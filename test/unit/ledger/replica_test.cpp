@@ -167,6 +167,48 @@ TEST_CASE("events of strangers, of unknown critical kinds and out of their order
   CHECK(head_of(node, events[0].event.stream) == Seq(3));
 }
 
+TEST_CASE("an event under a stream that is not its signer's, or of another mesh, is not journaled") {
+  const wire::SecretKey author = wire::SecretKey::generate();
+  const wire::SecretKey thief = wire::SecretKey::generate();
+  const std::vector<SealedEvent> events = StreamWriter(author).write_all(3);
+  const auto signed_as = [](Event event, const wire::SecretKey& key) {
+    event.key = key.public_key();
+    const std::string sealed = seal_event(event, key);
+    REQUIRE(open_event(sealed));
+    return VerifiedEvent{event, sealed, event_hash(sealed)};
+  };
+  Event elsewhere = events[1].event;
+  elsewhere.mesh = "green";
+  Node node;
+  CHECK(node.replica->offer(signed_as(events[0].event, thief)) == Offer::invalid);
+  CHECK(node.offer(events[0]) == Offer::taken);
+  // Behind what is in flight, and behind what counts.
+  for (int i = 0; i < 2; ++i) {
+    CHECK(node.replica->offer(signed_as(events[1].event, thief)) == Offer::invalid);
+    CHECK(node.replica->offer(signed_as(elsewhere, author)) == Offer::invalid);
+    node.settle();
+  }
+  CHECK(node.durable == std::vector{std::string(kStreamOpened)});
+  node.take_all({events[1], events[2]});
+}
+
+TEST_CASE("an event that does not follow on what is known before it is not journaled") {
+  const wire::SecretKey author = wire::SecretKey::generate();
+  const std::vector<SealedEvent> events = StreamWriter(author).write_all(2);
+  Event unlinked = events[1].event;
+  unlinked.prev = Hash256{7};
+  const std::string sealed = seal_event(unlinked, author);
+  const VerifiedEvent offered{unlinked, sealed, event_hash(sealed)};
+  Node node;
+  CHECK(node.offer(events[0]) == Offer::taken);
+  CHECK(node.replica->offer(offered) == Offer::ahead);  // of events that are not there, as far as it shows
+  node.settle();
+  CHECK(node.replica->offer(offered) == Offer::diverges);
+  node.settle();
+  CHECK(head_of(node, events[0].event.stream) == Seq(1));
+  node.take_all({events[1]});
+}
+
 TEST_CASE("a fork that is offered is proven, told in the own stream and remembered over a restart") {
   const wire::SecretKey other = wire::SecretKey::generate();
   StreamWriter writer(other);

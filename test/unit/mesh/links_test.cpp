@@ -143,6 +143,9 @@ TEST_CASE("a gateway that a snapshot removes is cut off when it is served, and i
   CHECK(lines_with(node, "down g3") == 1);
   const std::uint64_t before = node.links.refusals().of(Refusal::untrusted);
   CHECK(before == 1);
+  network.run_for(100);  // before it could try again
+  CHECK(row(network.node(3), "g1").refused_us == Refusal::untrusted);
+  CHECK(node.links.refusals().of(Refusal::untrusted) == before);
   network.run_for(20'000);
   CHECK(node.links.refusals().of(Refusal::untrusted) > before);
   CHECK(row(network.node(3), "g1").state != LinkState::up);
