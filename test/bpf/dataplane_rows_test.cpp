@@ -11,6 +11,7 @@
 #include "dataplane/event_ring.h"
 #include "dataplane/journal_pin.h"
 #include "dataplane/peer_ids.h"
+#include "loaded_plane.h"
 #include "support/tiny_program.h"
 
 namespace postern::dataplane {
@@ -20,16 +21,10 @@ using testing::insn;
 using testing::kAddImmediate;
 using testing::kLoadImmediate64;
 
-std::unique_ptr<Plane> open_plane() {
-  Result<std::unique_ptr<Plane>> plane = Plane::open_unpinned();
-  REQUIRE_MESSAGE(plane, (plane ? "" : plane.error().message()));
-  return std::move(*plane);
-}
-
 }  // namespace
 
 TEST_CASE("a peer keeps its id, whoever comes and goes") {
-  const auto plane = open_plane();
+  const auto plane = testing::loaded_plane();
   const auto first = allot_peer_ids(*plane, {"a", "b", "a"});
   REQUIRE(first);
   CHECK(first->size() == 2);
@@ -43,7 +38,7 @@ TEST_CASE("a peer keeps its id, whoever comes and goes") {
 }
 
 TEST_CASE("an allotted id counts from zero and keeps its counts") {
-  const auto plane = open_plane();
+  const auto plane = testing::loaded_plane();
   const PeerId id = allot_peer_ids(*plane, {"a"})->at("a");
   CHECK(read_peer(*plane, id)->rx.packets == 0);
   std::vector<pt_peer_count> parts(static_cast<std::size_t>(::libbpf_num_possible_cpus()));
@@ -60,7 +55,7 @@ TEST_CASE("an allotted id counts from zero and keeps its counts") {
 }
 
 TEST_CASE("when all ids are taken a new peer is refused and known ones are not") {
-  const auto plane = open_plane();
+  const auto plane = testing::loaded_plane();
   std::vector<pt_peer_name> names(PT_MAX_PEERS);
   std::vector<__u32> ids(PT_MAX_PEERS);
   REQUIRE(allot_peer_ids(*plane, {"known"})->at("known") == PeerId(1));
@@ -77,7 +72,7 @@ TEST_CASE("when all ids are taken a new peer is refused and known ones are not")
 }
 
 TEST_CASE("counters are summed over the CPUs, each in its own row") {
-  const auto plane = open_plane();
+  const auto plane = testing::loaded_plane();
   std::vector<pt_count> parts(static_cast<std::size_t>(::libbpf_num_possible_cpus()), pt_count{2, 50});
   const __u32 row = 3 * __u32{PT_VERDICT_COUNT} + PT_VERDICT_RELAYED;
   REQUIRE(::bpf_map_update_elem(plane->map_fd("verdicts"), &row, parts.data(), BPF_ANY) == 0);
@@ -95,7 +90,7 @@ TEST_CASE("counters are summed over the CPUs, each in its own row") {
 }
 
 TEST_CASE("the journal's pin is none until it is written, and then reads back") {
-  const auto plane = open_plane();
+  const auto plane = testing::loaded_plane();
   const Result<std::optional<JournalPin>> none = read_journal_pin(*plane);
   REQUIRE(none);
   CHECK_FALSE(*none);
@@ -113,7 +108,7 @@ TEST_CASE("the journal's pin is none until it is written, and then reads back") 
 }
 
 TEST_CASE("events of the packet path reach the agent once, in order") {
-  const auto plane = open_plane();
+  const auto plane = testing::loaded_plane();
   std::vector<__u32> seen;
   const auto ring = EventRing::open(*plane, [&](const pt_event& event) { seen.push_back(event.ifindex); });
   REQUIRE(ring);

@@ -11,15 +11,12 @@
 #include <memory>
 
 #include "dataplane/generations.h"
+#include "loaded_plane.h"
 
 namespace postern::dataplane {
 
 struct Fixture {
-  std::unique_ptr<Plane> plane = [] {
-    Result<std::unique_ptr<Plane>> opened = Plane::open_unpinned();
-    REQUIRE_MESSAGE(opened, (opened ? "" : opened.error().message()));
-    return std::move(*opened);
-  }();
+  std::shared_ptr<Plane> plane = testing::loaded_plane();
   Generations generations = reopen();
 
   Generations reopen() const {

@@ -9,6 +9,8 @@
 #include <map>
 #include <optional>
 
+#include "loaded_plane.h"
+
 namespace postern::testing {
 namespace {
 
@@ -21,9 +23,9 @@ T need(Result<T>&& result) {
   return std::move(*result);
 }
 
-std::unique_ptr<dataplane::Plane> load() {
+std::shared_ptr<dataplane::Plane> load() {
   Network::get();  // first: test runs happen in its namespace
-  return need(dataplane::Plane::open_unpinned());
+  return loaded_plane();
 }
 
 template <class Value>

@@ -71,7 +71,7 @@ class TestGateway {
   const dataplane::Generations& generations() const { return generations_; }
 
  private:
-  std::unique_ptr<dataplane::Plane> plane_;
+  std::shared_ptr<dataplane::Plane> plane_;
   dataplane::Generations generations_;
 };
 

@@ -28,8 +28,8 @@ def test_the_verifier_takes_the_programs_within_their_budget(capsys):
 
 
 def test_single_packets_end_as_they_should(capsys):
-    """All of test/bpf but what sends packets by the hundred thousand. A line a case: most of them load the programs, which
-    takes this verifier seconds."""
+    """All of test/bpf but what sends packets by the hundred thousand, on planes that are kept from case to case: this verifier
+    takes many seconds for each."""
     said = []
     with capsys.disabled(), subprocess.Popen(
             [BUILD / "test-bpf", "--no-path-filenames=true", "-d", "-tce=random*,a packet that is explained*"],

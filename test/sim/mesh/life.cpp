@@ -176,7 +176,9 @@ void Life::befall() {
   if (quiet_) return;
   if (befalls(0, 40)) strike();
   if (condenses_ && befalls(1, 50)) any().work_and_compact(20 + fate_.below(80));
-  if (befalls(2, 10)) wires_.meddle();
+  // What is missing of a record holds its link up until that is given up as silent, longer than a delivery
+  // may take: then two gateways are apart.
+  if (apart_ && befalls(2, 10)) wires_.meddle();
   if (befalls(3, 5)) wires_.replay_handshake();
 }
 
