@@ -165,6 +165,19 @@ Run TestGateway::run(Side side, const Bytes& frame, std::uint32_t ifindex, std::
   return run;
 }
 
+bool TestGateway::can_take(std::size_t metadata) const {
+  Bytes frame(metadata + 64);
+  xdp_md context{};
+  context.data = static_cast<__u32>(metadata);
+  context.data_end = static_cast<__u32>(frame.size());
+  LIBBPF_OPTS(bpf_test_run_opts, options);
+  options.data_in = frame.data();
+  options.data_size_in = static_cast<__u32>(frame.size());
+  options.ctx_in = &context;
+  options.ctx_size_in = sizeof context;
+  return ::bpf_prog_test_run_opts(plane_->program_fd(config::Role::local), &options) == 0;
+}
+
 bool TestGateway::can_split() const {
   Bytes frame(64);
   xdp_md context{};

@@ -60,6 +60,8 @@ class TestGateway {
   Run run(Side side, const Bytes& frame, std::uint32_t ifindex, std::size_t metadata = 0,
           std::size_t linear = 0) const;
   bool can_split() const;
+  // Whether so many bytes of metadata can be given, which Linux 6.1 limits to 32.
+  bool can_take(std::size_t metadata) const;
   Run underlay(const Bytes& frame) const;
   Run local(const Bytes& frame) const;
 

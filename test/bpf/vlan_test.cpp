@@ -164,6 +164,10 @@ TEST_CASE("a frame without room for its VLAN's tag in front is a counted drop") 
   const Bytes frame = on_site(syn(site_host(), blue_host()));
   const std::uint32_t site = Network::get().site.ifindex;
   CHECK(gateway.run(Side::local, frame, site, 32).end == verdict(PT_VERDICT_ROUTED));
+  if (!gateway.can_take(216)) {
+    MESSAGE("this kernel's test runs cannot take so much headroom; not tested");
+    return;
+  }
   CHECK(gateway.run(Side::local, frame, site, 216).end == drop(PT_DROP_NO_HEADROOM));
 }
 
