@@ -53,7 +53,6 @@ class KeptPlane {
   static void drain(int fd);
 
   std::unique_ptr<Plane> plane_;
-  std::set<__u32> known_;
   std::vector<UniqueFd> maps_;
   std::map<int, Bytes> arrays_;  // by descriptor
 };
@@ -65,6 +64,7 @@ std::unique_ptr<Plane> load() {
 }
 
 KeptPlane::KeptPlane() : plane_(load()) {
+  std::set<__u32> known;
   for (const config::Role role : {config::Role::underlay, config::Role::local}) {
     std::vector<__u32> ids(256);
     bpf_prog_info info{};
@@ -74,14 +74,14 @@ KeptPlane::KeptPlane() : plane_(load()) {
     REQUIRE(::bpf_obj_get_info_by_fd(plane_->program_fd(role), &info, &bytes) == 0);
     REQUIRE(info.nr_map_ids <= ids.size());
     for (__u32 i = 0; i < info.nr_map_ids; ++i)
-      if (known_.insert(ids[i]).second) add_map(UniqueFd(::bpf_map_get_fd_by_id(ids[i])));
+      if (known.insert(ids[i]).second) add_map(UniqueFd(::bpf_map_get_fd_by_id(ids[i])));
   }
   // Those that no program reads.
   for (const char* name : {"peer_ids", "journal_head"}) {
     const int fd = plane_->map_fd(name);
     REQUIRE(fd >= 0);
     const __u32 id = info_of(fd).id;
-    if (known_.insert(id).second) add_map(UniqueFd(::bpf_map_get_fd_by_id(id)));
+    if (known.insert(id).second) add_map(UniqueFd(::bpf_map_get_fd_by_id(id)));
   }
 }
 

@@ -166,22 +166,17 @@ Run TestGateway::run(Side side, const Bytes& frame, std::uint32_t ifindex, std::
 }
 
 bool TestGateway::can_take(std::size_t metadata) const {
-  Bytes frame(metadata + 64);
-  xdp_md context{};
-  context.data = static_cast<__u32>(metadata);
-  context.data_end = static_cast<__u32>(frame.size());
-  LIBBPF_OPTS(bpf_test_run_opts, options);
-  options.data_in = frame.data();
-  options.data_size_in = static_cast<__u32>(frame.size());
-  options.ctx_in = &context;
-  options.ctx_size_in = sizeof context;
-  return ::bpf_prog_test_run_opts(plane_->program_fd(config::Role::local), &options) == 0;
+  return takes(Bytes(metadata + 64), metadata, metadata + 64);
 }
 
 bool TestGateway::can_split() const {
-  Bytes frame(64);
+  return takes(Bytes(64), 0, 32);
+}
+
+bool TestGateway::takes(const Bytes& frame, std::size_t data, std::size_t data_end) const {
   xdp_md context{};
-  context.data_end = 32;
+  context.data = static_cast<__u32>(data);
+  context.data_end = static_cast<__u32>(data_end);
   LIBBPF_OPTS(bpf_test_run_opts, options);
   options.data_in = frame.data();
   options.data_size_in = static_cast<__u32>(frame.size());

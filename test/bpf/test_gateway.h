@@ -73,6 +73,9 @@ class TestGateway {
   const dataplane::Generations& generations() const { return generations_; }
 
  private:
+  // Whether a test run accepts such a frame, whose first buffer has its data between these.
+  bool takes(const Bytes& frame, std::size_t data, std::size_t data_end) const;
+
   std::shared_ptr<dataplane::Plane> plane_;
   dataplane::Generations generations_;
 };
