@@ -62,7 +62,7 @@ struct BeatMessage {
   friend bool operator==(const BeatMessage&, const BeatMessage&) = default;
 };
 
-// Whose beats the sender hears by a link of its own: those need not be relayed to it.
+// Whose beats come to the sender over their own link: those need not be relayed to it.
 struct Hears {
   std::vector<wire::PublicKey> nodes;  // ascending
   friend bool operator==(const Hears&, const Hears&) = default;

@@ -46,6 +46,8 @@ void Claims::follow(ledger::Roster roster, const std::map<wire::PublicKey, std::
   ++changes_;
   if (gateways != names_) {
     names_ = gateways;
+    for (auto& [resource, wish] : wishes_)
+      wish.look_boot_ns = 0;  // one that is followed no more was heard of long ago
     std::map<wire::PublicKey, std::string> others = gateways;
     others.erase(own_);
     nodes_.follow(others);
@@ -76,6 +78,7 @@ void Claims::follow(ledger::Roster roster, const std::map<wire::PublicKey, std::
 void Claims::tick() {
   if (!started_) return;
   watch_clocks();
+  courier_.tell_heard(now_ns_);
   if (ground_.is_poisoned()) return fall_silent();
   settle();
   judge_rounds();
@@ -161,7 +164,6 @@ void Claims::beat() {
             asks(), rows_.digest(), nodes_.echoes(), {}};
   sign(beat, fold().roster().mesh, key_);
   renew(now_ns_);
-  courier_.tell_links();
   courier_.send_own(beat, rows_);
 }
 
@@ -198,9 +200,11 @@ void Claims::hear(std::string_view gateway, const BeatMessage& message) {
   const Beat& beat = message.beat;
   Node* const known = nodes_.find(beat.node);
   if (!started_ || known == nullptr) return;
+  const bool direct = name_of(beat.node) == gateway;
+  if (direct) courier_.heard(gateway, now_ns_);
   if (!known->is_below(beat)) {
     // A relay may be late; but no start is older than one that was heard, unless a disk went back.
-    known->outrun = known->outrun || name_of(beat.node) == gateway || beat.boots < known->beat.boots;
+    known->outrun = known->outrun || direct || beat.boots < known->beat.boots;
     return;
   }
   if (!verify(beat, fold().roster().mesh)) {

@@ -97,6 +97,7 @@ class Claims final : public mesh::LinkHandler {
     std::uint64_t yields_until_boot_ns = 0;
     std::uint64_t admitted_boot_ns = 0;  // since when nothing speaks against a claim; 0: something does
     std::uint64_t retry_boot_ns = 0;     // a write failed: not before
+    std::uint64_t look_boot_ns = 0;      // nothing can come of it before, unless the resource's row changes
   };
 
   // A claim that was taken for dead, since when this gateway has known of that.
@@ -154,6 +155,7 @@ class Claims final : public mesh::LinkHandler {
   void try_claims();
   std::vector<ResourceNumber> due_claims();
   bool is_due(ResourceNumber resource, Wish& wish);
+  std::uint64_t held_until_boot_ns(ResourceNumber resource) const;
   ledger::ClaimAcquired next_claim(ResourceNumber resource) const;
   bool acquire(std::span<const ResourceNumber> resources);
   void try_arms();

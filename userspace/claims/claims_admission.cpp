@@ -3,6 +3,7 @@
 // candidate has told what it knows since this gateway was last away, or is silent. To serve: every other
 // candidate has this very claim on top and in its kernel, or is silent.
 #include <algorithm>
+#include <limits>
 
 #include "authority/revocation.h"
 #include "claims/claims.h"
@@ -111,14 +112,28 @@ std::vector<ResourceNumber> Claims::due_claims() {
   std::vector<ResourceNumber> due;
   for (auto& [resource, wish] : wishes_) {
     const bool wanted = (automatic_ && now_ns_ >= wish.yields_until_boot_ns) || wish.asked;
-    if (!wanted || tenures_.count(resource) != 0 || pending_.count(resource) != 0) continue;
+    if (!wanted || now_ns_ < wish.look_boot_ns || pending_.count(resource) != 0) continue;
     if (is_due(resource, wish)) due.push_back(resource);
     if (due.size() == kMostWritten) break;
   }
   return due;
 }
 
+// Whoever holds it cannot be dead before, and this gateway does not claim what it has.
+std::uint64_t Claims::held_until_boot_ns(ResourceNumber resource) const {
+  if (tenures_.count(resource) != 0) return std::numeric_limits<std::uint64_t>::max();
+  const Claim* const live = fold().live(resource);
+  if (live == nullptr || live->author == own_) return 0;
+  const std::uint64_t silent_for_ns = silent_ns(live->author);
+  return now_ns_ + silence_ns(live->ttl_ms) - std::min(silent_for_ns, silence_ns(live->ttl_ms));
+}
+
 bool Claims::is_due(ResourceNumber resource, Wish& wish) {
+  wish.look_boot_ns = held_until_boot_ns(resource);
+  if (now_ns_ < wish.look_boot_ns) {
+    wish.admitted_boot_ns = 0;
+    return false;
+  }
   if (!obstacle(resource).empty()) {
     wish.admitted_boot_ns = 0;
     return false;

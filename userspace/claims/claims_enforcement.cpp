@@ -170,6 +170,7 @@ void Claims::greet_holder(ResourceNumber resource) {
 }
 
 void Claims::set_row(ResourceNumber resource) {
+  if (const auto wish = wishes_.find(resource); wish != wishes_.end()) wish->second.look_boot_ns = 0;
   if (entry_of(resource) == nullptr) {
     if (rows_.clear(resource, beats_ + 1)) changed_row();
     return;

@@ -3,23 +3,26 @@
 
 #include <tuple>
 
+#include "claims/timing.h"
+
 namespace postern::claims {
 
 void Courier::up(std::string_view gateway) {
   links_.insert_or_assign(std::string(gateway), Link{});
-  for (auto& [name, link] : links_)
-    link.told = false;
 }
 
 void Courier::down(std::string_view gateway) {
   if (const auto found = links_.find(gateway); found != links_.end()) links_.erase(found);
-  for (auto& [name, link] : links_)
-    link.told = false;
 }
 
 void Courier::hears(std::string_view gateway, const Hears& list) {
   const auto found = links_.find(gateway);
   if (found != links_.end()) found->second.hears = {list.nodes.begin(), list.nodes.end()};
+}
+
+void Courier::heard(std::string_view gateway, std::uint64_t now_boot_ns) {
+  const auto found = links_.find(gateway);
+  if (found != links_.end()) found->second.heard_boot_ns = now_boot_ns;
 }
 
 void Courier::wants(std::string_view gateway, const wire::PublicKey& node) {
@@ -56,13 +59,16 @@ void Courier::relay(const Beat& beat, const RowTable& rows, std::string_view fro
   }
 }
 
-void Courier::tell_links() {
+void Courier::tell_heard(std::uint64_t now_boot_ns) {
   Hears list;
-  for (const auto& [node, name] : names_)
-    if (links_.count(name) != 0) list.nodes.push_back(node);
+  for (const auto& [node, name] : names_) {
+    const auto found = links_.find(name);
+    if (found == links_.end() || found->second.heard_boot_ns == 0) continue;
+    if (now_boot_ns < found->second.heard_boot_ns + kHeardFor_ns) list.nodes.push_back(node);
+  }
   const Bytes message = encode(list);
   for (auto& [gateway, link] : links_)
-    if (!link.told) link.told = send_(gateway, message);
+    if (link.told != list && send_(gateway, message)) link.told = list;
 }
 
 }  // namespace postern::claims

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -29,6 +30,8 @@ class Courier {
   void follow(const std::map<wire::PublicKey, std::string>& nodes) { names_ = nodes; }
 
   void hears(std::string_view gateway, const Hears& list);
+  // A beat of its own came over its link.
+  void heard(std::string_view gateway, std::uint64_t now_boot_ns);
   // All rows of the node are to be sent with its next beat.
   void wants(std::string_view gateway, const wire::PublicKey& node);
   void ask(std::string_view gateway, const wire::PublicKey& node);
@@ -37,14 +40,16 @@ class Courier {
   void send_own(const Beat& beat, const RowTable& rows);
   // To those that do not hear its author themselves. `from`: who brought it.
   void relay(const Beat& beat, const RowTable& rows, std::string_view from);
-  // Tells everybody who is heard directly, where that has changed.
-  void tell_links();
+  // Tells everybody whose own beats come over their links, where that has changed. A link that is up and
+  // carries nothing does not count.
+  void tell_heard(std::uint64_t now_boot_ns);
 
  private:
   struct Link {
     std::set<wire::PublicKey> hears;
     std::map<wire::PublicKey, std::pair<std::uint64_t, std::uint64_t>> sent;  // node -> boots, beats
-    bool told = false;
+    std::uint64_t heard_boot_ns = 0;  // 0: not since it came up
+    std::optional<Hears> told;
   };
 
   void send_beat(const std::string& gateway, Link& link, const Beat& beat, const RowTable& rows);

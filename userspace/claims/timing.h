@@ -47,6 +47,12 @@ static_assert(2'000'000 * kMargin_ns >=
 static_assert(restart_ns(ledger::kMinClaimTtl_ms) >= 2 * kSecond_ns, "an agent can restart");
 static_assert(kMillisecond_ns % 1000 == 0, "products of thousandths stay whole");
 
+// Whose own beat came over a link within this is heard by it, and needs no relay. Relays cost some bytes; one
+// that is missing is a gap of its length and a beat.
+inline constexpr std::uint64_t kHeardFor_ns = 2 * kBeat_ns;
+static_assert(kHeardFor_ns + kBeat_ns + 2 * kDelivery_ns < silence_ns(ledger::kMinClaimTtl_ms),
+              "a link that carries nothing any more is gone round before anybody is silent");
+
 // A discontinuity: CLOCK_BOOTTIME ran away from CLOCK_MONOTONIC by so much, which is sleep; or the loop was
 // late by more than a beat.
 inline constexpr std::uint64_t kSleep_ns = 100 * kMillisecond_ns;

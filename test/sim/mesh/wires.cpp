@@ -233,7 +233,16 @@ bool Wires::linked(const std::string& one, const std::string& other) const {
   const auto a = processes_.find(one);
   const auto b = processes_.find(other);
   return a != processes_.end() && b != processes_.end() && a->second->is_linked_to(other) &&
-         b->second->is_linked_to(one);
+         b->second->is_linked_to(one) && !is_spoilt(std::minmax(one, other));
+}
+
+bool Wires::is_spoilt(const Pair& pair) const {
+  return std::any_of(connections_.begin(), connections_.end(), [&](const auto& entry) {
+    const Connection& connection = entry.second;
+    return Pair(std::minmax(connection.ends[0], connection.ends[1])) == pair &&
+           connection.processes[0] != nullptr && connection.processes[1] != nullptr &&
+           (connection.ways[0].spoilt || connection.ways[1].spoilt);
+  });
 }
 
 // ---- troubles

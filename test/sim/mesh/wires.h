@@ -53,7 +53,7 @@ class Wires final : public Cables {
                                   mesh::LinkHandler& handler) override;
   // What is due.
   void deliver();
-  // Whether both ends have it for a link.
+  // Whether both ends have it for a link that carries something: a shortened record holds one up for a while.
   bool linked(const std::string& one, const std::string& other) const;
   const WireCounts& counts() const { return counts_; }
 
@@ -121,6 +121,7 @@ class Wires final : public Cables {
   };
 
   static IpAddress address_of(const std::string& name);
+  bool is_spoilt(const Pair& pair) const;
   bool blocked(const std::string& from, const std::string& to) const;
   std::uint64_t due_after(const Way& way);
   void push(Way& way, Bytes bytes, bool bad = false);

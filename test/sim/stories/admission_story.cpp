@@ -34,6 +34,7 @@ TEST_CASE("of gateways that claim at the same moment one serves, and the others 
 TEST_CASE("a claim waits for a candidate that has not agreed, until that one has been silent for W") {
   ScriptedMesh mesh({.apart = true});
   mesh.stall('c', 'a');
+  mesh.stall('c', 'b');
   mesh.claim('a');
   mesh.run(silence_ms(8'000) - 1'500);
   CHECK(mesh.serving() == "");
@@ -169,6 +170,28 @@ TEST_CASE("gateways that reach each other through a third alone agree, and miss 
   mesh.automatic('c');
   mesh.at('a').freeze(true);
   CHECK(mesh.comes_to("c", 16'000));
+}
+
+TEST_CASE("who is not heard any more over a link that is up is heard through another gateway") {
+  ScriptedMesh mesh;
+  mesh.a_serves();
+  mesh.automatic('c');
+  mesh.stall('a', 'c');
+  mesh.run(20'000);
+  CHECK(mesh.serving() == "a");
+  CHECK(mesh.top_epoch('c') == Epoch(1));
+  CHECK(mesh.disagreement() == "");
+}
+
+TEST_CASE("a gateway whose journal takes nothing says all the same whom it does not hear any more") {
+  ScriptedMesh mesh;
+  mesh.a_serves();
+  mesh.at('c').poison();
+  REQUIRE(mesh.at('c').claims().claim(kOther));
+  mesh.run(1'000);
+  mesh.stall('a', 'c');
+  mesh.run(20'000);
+  CHECK(mesh.kernel('c').deadline_boot_ns > mesh.at('c').boot_ns());
 }
 
 TEST_CASE("a candidate that a snapshot dropped stops at once, and another one takes its place") {
