@@ -48,7 +48,7 @@ class Courier {
   struct Link {
     std::set<wire::PublicKey> hears;
     std::map<wire::PublicKey, std::pair<std::uint64_t, std::uint64_t>> sent;  // node -> boots, beats
-    std::uint64_t heard_boot_ns = 0;  // 0: not since it came up
+    std::uint64_t heard_boot_ns = 0;                                          // 0: not since it came up
     std::optional<Hears> told;
   };
 
