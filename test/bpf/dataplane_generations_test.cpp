@@ -224,10 +224,9 @@ TEST_CASE("a slot is never rewritten under a packet that still reads it") {
       ++runs;
     }
   });
-  for (std::uint64_t serial = 2; serial < 102 || runs < 60; ++serial) {
+  // The row of the gateway alone differs: each swapped table would bring a grace period of its own.
+  for (std::uint64_t serial = 2; serial < 102 || runs < 60; ++serial)
     f.adopt(small_tables(serial));
-    REQUIRE(f.generations.hold({{3, pt_resource{serial, 5, 0}}}));
-  }
   stop = true;
   packets.join();
   CHECK(torn == 0);

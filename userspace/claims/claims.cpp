@@ -5,6 +5,7 @@
 #include "claims/claims.h"
 
 #include <algorithm>
+#include <limits>
 #include <tuple>
 
 #include "claims/errors.h"
@@ -46,8 +47,8 @@ void Claims::follow(ledger::Roster roster, const std::map<wire::PublicKey, std::
   ++changes_;
   if (gateways != names_) {
     names_ = gateways;
-    for (auto& [resource, wish] : wishes_)
-      wish.look_boot_ns = 0;  // one that is followed no more was heard of long ago
+    for (const auto& [resource, wish] : wishes_)
+      look_again(resource);  // one that is followed no more was heard of long ago
     std::map<wire::PublicKey, std::string> others = gateways;
     others.erase(own_);
     nodes_.follow(others);
@@ -64,6 +65,7 @@ void Claims::follow(ledger::Roster roster, const std::map<wire::PublicKey, std::
   }
   fellows_.erase(own_);
   wishes_ = std::move(wishes);
+  next_look_boot_ns_ = 0;
   for (const auto& [resource, row] : rows_.rows())
     if (roster.resources.count(resource) == 0) pending_.insert(resource);
   replica_.judge_by(std::move(roster));
@@ -71,6 +73,11 @@ void Claims::follow(ledger::Roster roster, const std::map<wire::PublicKey, std::
   if (!started_ || silent_) return;
   watch_clocks();
   settle();
+}
+
+void Claims::set_automatic(bool automatic) {
+  automatic_ = automatic;
+  next_look_boot_ns_ = 0;
 }
 
 // ---- time
@@ -95,12 +102,22 @@ void Claims::watch_clocks() {
   if (slept_ns > slept_ns_ + kSleep_ns || now_ns_ > looked_boot_ns_ + kBeat_ns) discontinuity();
   slept_ns_ = slept_ns;
   looked_boot_ns_ = now_ns_;
+  if (now_ns_ >= lapse_boot_ns_) spend_lapsed();
+  end_partings([&](const Parting& parting) { return now_ns_ >= parting.until_boot_ns; });
+}
+
+void Claims::spend_lapsed() {
   std::vector<ResourceNumber> lapsed;
-  for (const auto& [resource, tenure] : tenures_)
-    if (tenure.armed && now_ns_ >= tenure.deadline_boot_ns) lapsed.push_back(resource);
+  lapse_boot_ns_ = std::numeric_limits<std::uint64_t>::max();
+  for (const auto& [resource, tenure] : tenures_) {
+    if (!tenure.armed) continue;
+    if (now_ns_ >= tenure.deadline_boot_ns)
+      lapsed.push_back(resource);
+    else
+      lapse_boot_ns_ = std::min(lapse_boot_ns_, tenure.deadline_boot_ns);
+  }
   for (const ResourceNumber resource : lapsed)
     spend(resource);
-  end_partings([&](const Parting& parting) { return now_ns_ >= parting.until_boot_ns; });
 }
 
 // This gateway was away. Whom it did not hear meanwhile may have spoken, and a claim that waited for the
@@ -221,9 +238,7 @@ void Claims::hear(std::string_view gateway, const BeatMessage& message) {
   extend_holders(*known);
   courier_.relay(known->beat, known->rows, gateway);
   // The last one to agree may be this one.
-  const bool waits =
-      std::any_of(tenures_.begin(), tenures_.end(), [](const auto& own) { return !own.second.armed; });
-  if (!waits || message.rows.empty() || silent_ || ground_.is_poisoned()) return;
+  if (!waits_ || message.rows.empty() || silent_ || ground_.is_poisoned()) return;
   settle();
   try_arms();
 }

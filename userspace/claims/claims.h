@@ -48,7 +48,7 @@ class Claims final : public mesh::LinkHandler {
   Result<> start();
   // The snapshot in force, and the names of gateways by their keys.
   void follow(ledger::Roster roster, const std::map<wire::PublicKey, std::string>& gateways);
-  void set_automatic(bool automatic) { automatic_ = automatic; }
+  void set_automatic(bool automatic);
 
   void on_up(const mesh::PeerLink& peer) override;
   void on_message(std::string_view gateway, ByteView message) override;
@@ -109,6 +109,8 @@ class Claims final : public mesh::LinkHandler {
 
   // ---- time and beats (claims.cpp)
   void watch_clocks();
+  void spend_lapsed();
+  void look_again(ResourceNumber resource);
   void discontinuity();
   void fall_silent();
   void renew(std::uint64_t created_boot_ns);
@@ -205,6 +207,10 @@ class Claims final : public mesh::LinkHandler {
   std::uint64_t forged_ = 0;
 
   std::map<ResourceNumber, Tenure> tenures_;
+  // Bounds that spare walks over all resources: each is of what may be, and a walk makes it exact.
+  bool waits_ = false;                   // there may be a tenure that is not armed
+  std::uint64_t lapse_boot_ns_ = 0;      // no armed tenure ends before
+  std::uint64_t next_look_boot_ns_ = 0;  // no wish can be fulfilled before
   std::map<ResourceNumber, Parting> partings_;
   std::map<ResourceNumber, Wish> wishes_;  // of all that this gateway is a candidate of
   std::map<ResourceNumber, Holder> holders_;

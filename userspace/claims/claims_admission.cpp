@@ -4,6 +4,7 @@
 // candidate has this very claim on top and in its kernel, or is silent.
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "authority/revocation.h"
 #include "claims/claims.h"
@@ -110,13 +111,27 @@ void Claims::try_claims() {
 
 std::vector<ResourceNumber> Claims::due_claims() {
   std::vector<ResourceNumber> due;
+  if (now_ns_ < next_look_boot_ns_) return due;
+  next_look_boot_ns_ = std::numeric_limits<std::uint64_t>::max();
   for (auto& [resource, wish] : wishes_) {
-    const bool wanted = (automatic_ && now_ns_ >= wish.yields_until_boot_ns) || wish.asked;
-    if (!wanted || now_ns_ < wish.look_boot_ns || pending_.count(resource) != 0) continue;
-    if (is_due(resource, wish)) due.push_back(resource);
-    if (due.size() == kMostWritten) break;
+    const bool wanted = automatic_ || wish.asked;
+    if (!wanted) continue;
+    if (!wish.asked) wish.look_boot_ns = std::max(wish.look_boot_ns, wish.yields_until_boot_ns);
+    if (now_ns_ >= wish.look_boot_ns && pending_.count(resource) == 0 && is_due(resource, wish))
+      due.push_back(resource);
+    next_look_boot_ns_ = std::min(next_look_boot_ns_, wish.look_boot_ns);
+    if (due.size() == kMostWritten) {
+      next_look_boot_ns_ = 0;
+      break;
+    }
   }
   return due;
+}
+
+// Its row changed, or what is wished of it.
+void Claims::look_again(ResourceNumber resource) {
+  if (const auto wish = wishes_.find(resource); wish != wishes_.end()) wish->second.look_boot_ns = 0;
+  next_look_boot_ns_ = 0;
 }
 
 // Whoever holds it cannot be dead before, and this gateway does not claim what it has.
@@ -175,22 +190,30 @@ bool Claims::acquire(std::span<const ResourceNumber> resources) {
       wish.retry_boot_ns = now_ns_ + kSecond_ns;
       continue;
     }
-    if (const Claim* const live = own_live(resource); live != nullptr) tenures_[resource] = {live->token};
+    if (const Claim* const live = own_live(resource); live != nullptr) {
+      tenures_[resource] = {live->token};
+      waits_ = true;
+    }
     wish.admitted_boot_ns = 0;
   }
   return written.has_value();
 }
 
 void Claims::try_arms() {
+  if (!std::exchange(waits_, false)) return;
   std::vector<ResourceNumber> armed;
   for (auto& [resource, tenure] : tenures_) {
-    if (tenure.armed || pending_.count(resource) != 0) continue;
-    if (!missing_acks(resource, tenure.token).empty()) continue;
+    if (tenure.armed) continue;
+    if (pending_.count(resource) != 0 || !missing_acks(resource, tenure.token).empty()) {
+      waits_ = true;
+      continue;
+    }
     tenure.armed = true;
     set_row(resource);
     armed.push_back(resource);
   }
   if (armed.empty()) return;
+  lapse_boot_ns_ = 0;
   beat();
   for (const ResourceNumber resource : armed)
     ground_.announce(resource);
@@ -225,6 +248,7 @@ Result<> Claims::claim(ResourceNumber resource) {
   ++changes_;
   wish->second.asked = true;
   wish->second.yields_until_boot_ns = 0;
+  look_again(resource);
   tick();
   if (!silent_) settle();
   return {};

@@ -151,6 +151,7 @@ void Claims::resume(const Claim& claim) {
   const Result<Lease> lease = ground_.lease(claim.resource);
   if (!lease || lease->fence != claim.token.epoch || lease->deadline_boot_ns <= now_ns_) return;
   tenures_[claim.resource] = {claim.token, true, lease->deadline_boot_ns};
+  lapse_boot_ns_ = std::min(lapse_boot_ns_, lease->deadline_boot_ns);
 }
 
 // At once, whatever else fails. It is not armed again.
@@ -170,7 +171,7 @@ void Claims::greet_holder(ResourceNumber resource) {
 }
 
 void Claims::set_row(ResourceNumber resource) {
-  if (const auto wish = wishes_.find(resource); wish != wishes_.end()) wish->second.look_boot_ns = 0;
+  look_again(resource);
   if (entry_of(resource) == nullptr) {
     if (rows_.clear(resource, beats_ + 1)) changed_row();
     return;
