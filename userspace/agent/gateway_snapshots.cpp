@@ -63,21 +63,34 @@ std::optional<sync::SnapshotOffer> GatewaySnapshots::served() {
   const ledger::SnapshotId id{adopted->serial, adopted->hash};
   if (known_ != id) {
     known_ = id;
-    offer_ = look_at(StateDirectory{gateway_.config().state}.journal() / ledger::snapshot_file_name(id),
-                     id.serial);
+    offer_.reset();
+    look_at(id);
   }
   return offer_;
 }
 
-std::optional<sync::SnapshotOffer> GatewaySnapshots::look_at(const std::filesystem::path& path,
-                                                             Serial serial) {
-  file_.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  const Result<std::string> text = read_file(path, sync::kMaxSnapshotFileBytes);
-  if (!file_ || !text) {
-    log_.warn("snapshot {} is not offered to other gateways: {} cannot be read", serial.value, path.string());
-    return std::nullopt;
-  }
-  return sync::SnapshotOffer{serial, wire::blake2b({as_bytes(*text)}), text->size()};
+// Beside the loop: it may be of a hundred megabytes.
+void GatewaySnapshots::look_at(const ledger::SnapshotId& id) {
+  const std::filesystem::path path =
+      StateDirectory{gateway_.config().state}.journal() / ledger::snapshot_file_name(id);
+  gateway_.orders().submit([this, id, path] {
+    UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const Result<std::string> text = read_file(path, sync::kMaxSnapshotFileBytes);
+    std::optional<sync::SnapshotOffer> offer;
+    if (file && text) offer = sync::SnapshotOffer{id.serial, wire::blake2b({as_bytes(*text)}), text->size()};
+    gateway_.orders().on_loop([&] { use(id, std::move(file), offer); });
+  });
+}
+
+// Unless another one is served by now.
+void GatewaySnapshots::use(const ledger::SnapshotId& id, UniqueFd file,
+                           const std::optional<sync::SnapshotOffer>& offer) {
+  if (known_ != id) return;
+  if (!offer)
+    log_.warn("snapshot {} is not offered to other gateways: its file in the journal cannot be read",
+              id.serial.value);
+  file_ = std::move(file);
+  offer_ = offer;
 }
 
 Serial GatewaySnapshots::adopted() const {

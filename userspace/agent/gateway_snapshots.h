@@ -52,7 +52,8 @@ class GatewaySnapshots final : private sync::SnapshotShelf, private sync::Carrie
   void hold(std::string_view) override {}
   void resume(std::string_view) override {}
 
-  std::optional<sync::SnapshotOffer> look_at(const std::filesystem::path& path, Serial serial);
+  void look_at(const ledger::SnapshotId& id);
+  void use(const ledger::SnapshotId& id, UniqueFd file, const std::optional<sync::SnapshotOffer>& offer);
   std::filesystem::path incoming() const;
 
   Gateway& gateway_;
