@@ -261,6 +261,11 @@ demo: all
 mutants: $(SKELETON)
 	@CXX='$(CXX)' $(PYTHON) -B test/mutants/run.py $(MUTANT)
 
+# Each check of the packet path left out, one at a time; `make sweep FILES="own.h policy.h"` of these files alone.
+.PHONY: sweep
+sweep: $(BUILD)/test-bpf
+	@CXX='$(CXX)' $(PYTHON) -B test/mutants/sweep.py $(FILES)
+
 # ---- measurements -----------------------------------------------------------------------------------------------
 
 BENCH_OBJECTS := $(addprefix $(BUILD)/release/,bench/datapath.o test/bpf/mesh.o test/bpf/network.o test/support/frame.o)
@@ -316,6 +321,7 @@ nightly: tests-built
 	@NIGHTLY=1 test/run $(TEST_TIERS)
 	@$(MAKE) test-vm
 	@$(MAKE) mutants
+	@$(MAKE) sweep
 	@$(MAKE) fuzz FUZZ_SECONDS=720
 
 # ---- fuzzers: clang, libFuzzer, the parsers' own objects with coverage ------------------------------------------

@@ -87,10 +87,9 @@ PT_STAGE int pt_tunnel_route(struct pt_packet* packet, __u32 id, const struct pt
   const __u32 overhead = pt_overhead(six) + pt_option_bytes(packet, endpoint);
   const __u32 total = pt_length(packet->ctx) - sizeof(struct pt_ethernet) + overhead;
   if (six == pt_is_mapped(&endpoint->local)) return -PT_DROP_NO_FIB_ROUTE;
-  if (total > 0xffff) return -PT_DROP_TOO_BIG;
   fib->sport = bpf_htons(source_port);
   fib->dport = pt_port_of_tunnel(packet, endpoint);
-  fib->tot_len = total;
+  fib->tot_len = total; /* of more than it holds the MTU speaks, below */
   PT_TRY(pt_fib_of_tunnel(endpoint, tos, fib));
   packet->to_peer = true;
   const int found = pt_unknown(pt_route(packet, fib));

@@ -46,7 +46,7 @@ PT_STAGE bool pt_geneve_known(const struct pt_geneve* header) {
 PT_FUNCTION int pt_geneve_options(struct xdp_md* ctx, __u32 offset, __u32 length, __u16 fence_class_be,
                                   struct pt_fence_option* fence) {
   struct pt_geneve_option option = {};
-  if (!fence || length > 252) return -PT_DROP_BAD_TUNNEL;
+  if (!fence) return -PT_DROP_BAD_TUNNEL;
   for (int i = 0; i < PT_MAX_GENEVE_OPTIONS; i++) {
     if (!length) return PT_GO_ON;
     if (bpf_xdp_load_bytes(ctx, offset, &option, sizeof(option))) return -PT_DROP_MALFORMED;

@@ -39,6 +39,12 @@ void add_peers(std::vector<PacketCase>& cases) {
                    drop(PT_DROP_VNI_DENIED)});
   cases.push_back(
       {"VNI 0 is no segment", Side::underlay, from_peer(kAlpha, inner, 0), drop(PT_DROP_VNI_DENIED)});
+  cases.push_back({"VNI 0 is no segment, whatever the tables hold", Side::underlay,
+                   from_peer(kAlpha, inner, PT_VNI_ANY), drop(PT_DROP_VNI_DENIED),
+                   [](dataplane::Tables& tables) {
+                     tables.segments.push_back({PT_VNI_ANY, tables.segments.front().second});
+                     sort_rows(tables);
+                   }});
   for (const std::uint8_t flags : std::initializer_list<std::uint8_t>{0x00, 0x0c, 0x88, 0x09}) {
     cases.push_back(
         {"VXLAN flags " + std::to_string(flags) + " of a known peer are refused", Side::underlay,

@@ -45,13 +45,11 @@ TEST_CASE("a guarded port is reached by admitted peers alone") {
 TEST_CASE("neither fragments nor options nor tags get round a guarded port") {
   const TestGateway gateway(guarding());
   const IpAddress other = ip("192.0.2.200");  // of the host, but no tunnel address
-  const Bytes first = knock(ip("192.0.2.77"), kWireGuard, {.fragment = 0x2000}, other);
-  CHECK(gateway.underlay(first).end == kGuarded);
-  CHECK(gateway.underlay(knock(underlay_of(kAlpha), kWireGuard, {.fragment = 0x2000}, other)).end ==
-        kGuarded);
-  CHECK(gateway.underlay(knock(ip("192.0.2.77"), kWireGuard, {.options = Bytes(4, 1)}, other)).end ==
-        kGuarded);
-  CHECK(gateway.underlay(tagged(knock(ip("192.0.2.77"), kWireGuard, {}, other), 7)).end == kGuarded);
+  for (const IpAddress& from : {ip("192.0.2.77"), underlay_of(kAlpha)}) {
+    CHECK(gateway.underlay(knock(from, kWireGuard, {.fragment = 0x2000}, other)).end == kGuarded);
+    CHECK(gateway.underlay(knock(from, kWireGuard, {.options = Bytes(4, 1)}, other)).end == kGuarded);
+    CHECK(gateway.underlay(tagged(knock(from, kWireGuard, {}, other), 7)).end == kGuarded);
+  }
   // To a tunnel address every fragment is dropped, whatever it is a piece of.
   CHECK(gateway.underlay(knock(ip("192.0.2.77"), kWireGuard, {.fragment = 0x2000})).end ==
         drop(PT_DROP_FRAGMENT));

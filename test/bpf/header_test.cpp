@@ -172,6 +172,9 @@ void add_fragments(std::vector<PacketCase>& cases) {
                         tcp_piece(kMore, tcp(inward(), 40000, 80, kSyn, 3)), kMalformed));
   cases.push_back(inner("a fragment beyond the largest packet is malformed",
                         ip_packet(inward(), {.protocol = 17, .fragment = 0x1fff}, Bytes(64)), kMalformed));
+  cases.push_back(inner("a piece of an echo request to the gateway is not answered",
+                        icmp_packet({inside(kAlpha), ip("10.1.0.1")}, 8, 0, Bytes(12), {.fragment = kMore}),
+                        kFragment));
   cases.push_back(inner("a first UDP fragment is shorter than its datagram",
                         ip_packet(inward(), {.protocol = 17, .fragment = kMore},
                                   [] {

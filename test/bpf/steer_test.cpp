@@ -72,6 +72,11 @@ void add_ways_out(std::vector<PacketCase>& cases) {
                    [](dataplane::Tables& tables) {
                      std::erase_if(tables.endpoints, [](const auto& row) { return row.first == kBeta; });
                    }});
+  cases.push_back({"a tunnel has both ends in one family", Side::local,
+                   on_site(syn(site_host(), inside(kAlpha))), drop(PT_DROP_NO_FIB_ROUTE),
+                   [](dataplane::Tables& tables) {
+                     endpoint_row(tables, kAlpha).local = table_address(our_underlay6());
+                   }});
   cases.push_back({"TTL 1 does not enter a tunnel", Side::local, on_site(syn(site_host(), inside(kAlpha), 1)),
                    refused(PT_DROP_TTL_EXCEEDED)});
   cases.push_back({"what does not fit the tunnel is dropped", Side::local,

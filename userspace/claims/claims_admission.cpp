@@ -68,7 +68,7 @@ std::string Claims::obstacle(ResourceNumber resource) const {
   if (std::string why = ground_.may_have_forgotten(); !why.empty()) return why;
   if (const Claim* const live = fold().live(resource); live != nullptr) {
     if (live->author == own_) return "its own claim is not over yet";
-    if (!is_silent(live->author, live->ttl_ms)) return "gateway " + name_of(live->author) + " holds it";
+    if (now_ns_ < held_until_boot_ns(resource)) return "gateway " + name_of(live->author) + " holds it";
   }
   for (const wire::PublicKey& candidate : entry_of(resource)->candidates)
     if (knows_more(candidate, resource))
@@ -139,8 +139,8 @@ std::uint64_t Claims::held_until_boot_ns(ResourceNumber resource) const {
   if (tenures_.count(resource) != 0) return std::numeric_limits<std::uint64_t>::max();
   const Claim* const live = fold().live(resource);
   if (live == nullptr || live->author == own_) return 0;
-  const std::uint64_t silent_for_ns = silent_ns(live->author);
-  return now_ns_ + silence_ns(live->ttl_ms) - std::min(silent_for_ns, silence_ns(live->ttl_ms));
+  const std::uint64_t patience_ns = silence_ns(live->ttl_ms);
+  return now_ns_ + patience_ns - std::min(silent_ns(live->author), patience_ns);
 }
 
 bool Claims::is_due(ResourceNumber resource, Wish& wish) {

@@ -53,6 +53,21 @@ TEST_CASE("a claim waits for a candidate whose kernel does not follow") {
   CHECK(mesh.comes_to("a", 1'000));
 }
 
+TEST_CASE("who has agreed to one claim has not agreed to the next") {
+  ScriptedMesh mesh;
+  mesh.a_serves();
+  mesh.release('a');
+  mesh.run(5'000);
+  REQUIRE(mesh.serving() == "");
+  mesh.stall('a', 'c');
+  mesh.stall('b', 'c');
+  mesh.claim('a');
+  mesh.run(4'000);
+  CHECK(mesh.serving() == "");
+  mesh.go_on();
+  CHECK(mesh.comes_to("a", 2'000));
+}
+
 TEST_CASE("a candidate that slept claims nothing before it has heard what became of the resource") {
   ScriptedMesh mesh;
   mesh.a_serves();

@@ -78,7 +78,7 @@ TEST_CASE("a beat that is older than its sender's release and comes after it put
   mesh.a_serves();
   mesh.run(1'000);
   mesh.stall('a', 'c');
-  mesh.run(2'000);
+  mesh.run(1'200);  // a beat, and not so long that b relays it
   mesh.release('a');
   // By way of b.
   for (int i = 0; i < 50 && mesh.holder('c') != ""; ++i)
