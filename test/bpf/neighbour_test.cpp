@@ -112,6 +112,11 @@ void add_discovery(std::vector<PacketCase>& cases) {
                    solicit(inside6(kBeta), solicitation()), kRefused});
   cases.push_back({"a solicitation from a multicast source is refused", Side::underlay,
                    solicit(ip("ff02::2"), solicitation()), kRefused});
+  cases.push_back({"so is one whatever the tables hold", Side::underlay,
+                   solicit(ip("ff02::2"), solicitation()), kRefused, [](dataplane::Tables& tables) {
+                     add_owner(tables, kVni, *IpPrefix::parse("ff02::/16"), {PT_OWNER_PEER, 0, 1, kAlpha});
+                     sort_rows(tables);
+                   }});
   cases.push_back({"a solicitation to the broadcast MAC is refused", Side::underlay,
                    solicit(inside6(kAlpha), solicitation(), {.ttl = 255}, everyone()),
                    drop(PT_DROP_INNER_MULTICAST)});

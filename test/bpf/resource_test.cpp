@@ -90,6 +90,17 @@ TEST_CASE("a raised fence takes a resource away, and the next flip does not give
   CHECK(gateway.underlay(from_shared(kGatewayC)).end == kIn);
 }
 
+TEST_CASE("a holder whose epoch is above the fence holds nothing yet, in either direction") {
+  TestGateway gateway(held_by(kGatewayC, 5));
+  grant(gateway, 5);
+  REQUIRE(gateway.underlay(from_shared(kGatewayC)).end == kIn);
+  gateway.adopt(held_by(kGatewayC, 6));
+  CHECK(gateway.underlay(from_shared(kGatewayC)).end == drop(PT_DROP_FUTURE_EPOCH));
+  CHECK(gateway.local(site_to_shared()).end == drop(PT_DROP_FUTURE_EPOCH));
+  grant(gateway, 6);
+  CHECK(gateway.underlay(from_shared(kGatewayC)).end == kIn);
+}
+
 TEST_CASE("a fence never falls, and raising one touches no other") {
   const TestGateway gateway(mesh_tables());
   const dataplane::Leases& leases = gateway.generations().leases();

@@ -25,6 +25,8 @@ PACKETS = ["-sfe=*dataplane*,*budget*,*explain*,*losses*", "-tce=*random*,*under
 LOADS = "-tc=the verifier is done with each program*"
 DOUBLED = {
     ("envelope.h", "found == -PT_DROP_TOO_BIG"): "by total > mtu: the lookup tells the MTU that is too small; and no next hop then",
+    ("neighbour.h", "flow->options"): "by the question's type and target, which stand where an extension header would",
+    ("own.h", "!endpoint->via"): "by via != sender: an admitted sender is never 0",
     ("hostport.h", "!packet->segment"): "by pt_can_hand, without which nobody comes there",
 }
 
@@ -64,9 +66,9 @@ class Sweep:
         self.checks.append((name, line, reason.lower(), " ".join(text.split())))
         return len(self.checks)
 
-    def with_switches(self, name, line, text):
+    def with_switches(self, name, line, text, before):
         reason = re.search(r"[^=] -PT_DROP_(\w+)", text)
-        if not reason or reason[1] in IGNORED_REASONS:
+        if not reason or reason[1] in IGNORED_REASONS or re.match(r"\s*if \(bpf_xdp_[^;]*$", before):
             return text
         found = re.match(r"(\s*if \()(.*)(\) return -PT_DROP_\w+;.*)", text)
         if not found:
@@ -87,7 +89,7 @@ class Sweep:
         for path in sorted((ROOT / "bpf").iterdir()):
             if path.suffix in (".h", ".c") and path.name not in IGNORED_FILES:
                 lines = path.read_text(encoding="utf-8").split("\n")
-                text = "\n".join(self.with_switches(path.name, n + 1, line) for n, line in enumerate(lines))
+                text = "\n".join(self.with_switches(path.name, n + 1, line, lines[n - 1]) for n, line in enumerate(lines))
                 if path.name == "vocabulary.h":
                     text = text.replace(KNOB_GOES_BEHIND, KNOB_GOES_BEHIND + KNOB)
                 (COPY / "bpf" / path.name).write_text(text, encoding="utf-8")

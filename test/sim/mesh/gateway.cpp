@@ -315,6 +315,7 @@ std::map<ResourceNumber, claims::Holder> Gateway::holders() const {
 }
 
 Result<> Gateway::raise_fence(ResourceNumber resource, Epoch epoch) {
+  if (refuses_fences_) return fail(mesh::errc::link_down, "the kernel refuses");
   KernelRow& row = kernel_[resource];
   if (epoch <= row.fence) return {};
   row.deadline_boot_ns = 0;

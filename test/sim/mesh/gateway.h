@@ -49,6 +49,8 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   void refuse_writes(bool refuse) { refuses_writes_ = refuse; }
   // Its kernel does not change who holds.
   void refuse_holders(bool refuse) { refuses_holders_ = refuse; }
+  // Its kernel does not raise a fence.
+  void refuse_fences(bool refuse) { refuses_fences_ = refuse; }
   // Events that a compaction does away with, and one.
   void work_and_compact(std::size_t events);
   // From now on it claims what nobody holds.
@@ -133,6 +135,7 @@ class Gateway final : public claims::Ground, public sync::Verifier {
   std::function<void()> before_write_;
   bool refuses_writes_ = false;
   bool refuses_holders_ = false;
+  bool refuses_fences_ = false;
   std::string fault_;
 
   std::deque<std::function<void()>> tasks_;

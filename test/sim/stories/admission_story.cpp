@@ -53,6 +53,16 @@ TEST_CASE("a claim waits for a candidate whose kernel does not follow") {
   CHECK(mesh.comes_to("a", 1'000));
 }
 
+TEST_CASE("a claim waits for a candidate whose kernel does not raise the fence") {
+  ScriptedMesh mesh;
+  mesh.at('c').refuse_fences(true);
+  mesh.claim('a');
+  mesh.run(4'000);
+  CHECK(mesh.serving() == "");
+  REQUIRE(mesh.view('a').waits_for.size() == 1);
+  CHECK(mesh.view('a').waits_for[0].node == mesh.at('c').node());
+}
+
 TEST_CASE("who has agreed to one claim has not agreed to the next") {
   ScriptedMesh mesh;
   mesh.a_serves();
@@ -244,5 +254,6 @@ TEST_CASE("whom a snapshot gives a shorter TTL is waited for by the TTL of its c
   mesh.at('a').freeze(true);
   mesh.run(45'000);
   CHECK(mesh.serving() == "a");
+  CHECK(mesh.top_epoch('b') == Epoch(1));
   CHECK(mesh.comes_to("b", 40'000));
 }

@@ -144,4 +144,10 @@ claims::ResourceView ScriptedMesh::view(char gateway) {
   return {};
 }
 
+std::uint64_t ScriptedMesh::beats(char gateway, char of) {
+  for (const claims::NodeView& node : at(gateway).claims().nodes())
+    if (node.node == at(of).node()) return node.beats;
+  return 0;
+}
+
 }  // namespace postern::testing

@@ -65,6 +65,7 @@ class ScriptedMesh {
   std::string holder(char gateway);
   std::vector<ledger::Verdict> verdicts(char gateway);  // of all claims of the door, by token
   Epoch top_epoch(char gateway);
+  std::uint64_t beats(char gateway, char of);  // the newest that it has heard of another
   const sim::KernelRow& kernel(char gateway) { return at(gateway).kernel().at(kDoor); }
   claims::ResourceView view(char gateway);
   std::uint64_t overlap_ended_ms() const { return oracle_->last_overlap_ns() / sim::kMs_ns; }
