@@ -2,6 +2,7 @@
 """Snapshots over the links of real gateways: one that has a newer one is enough, and a forged one goes nowhere."""
 
 import re
+import time
 
 import pytest
 
@@ -72,6 +73,8 @@ def test_a_snapshot_on_trial_stays_where_it_is_until_it_is_confirmed(trio):
     first.cli("apply", "--confirm", "60s", trio.snapshot)
     # The events of the adoption are there, the snapshot is not.
     until("its events came", lambda: first.status()["events"]["digest"] == second.status()["events"]["digest"], 20)
+    # Events are faster than files: one that was offered would be there long before.
+    time.sleep(4)
     assert serial(second) == before
     first.cli("confirm")
     until("confirmed, it goes on", lambda: all(serial(gateway) == serial(first) for gateway in trio.gateways), 30)
