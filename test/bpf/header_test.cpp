@@ -126,6 +126,16 @@ void add_extensions(std::vector<PacketCase>& cases) {
                         drop(PT_DROP_TOO_MANY_HEADERS)));
   cases.push_back(inner("an extension header beyond the packet is malformed",
                         chained({}, kDestination, Bytes{kTcp, 9, 0, 0, 0, 0, 0, 0}), kMalformed));
+  cases.push_back(inner(
+      "what is padding behind a packet is no transport header",
+      [] {
+        Bytes packet = chained({}, kDestination, Bytes{kTcp, 1, 0, 0, 0, 0, 0, 0});
+        packet.resize(packet.size() + 8);
+        const Bytes segment = tcp(inward6(), 40000, 80, kSyn);
+        packet.insert(packet.end(), segment.begin(), segment.end());
+        return packet;
+      }(),
+      kMalformed));
   cases.push_back(inner("an extension header cut short is malformed",
                         chained({}, kDestination, Bytes{kTcp, 0}), kMalformed));
   cases.push_back(inner("routing header 0 is dropped", chained_syn({routing(0, 0)}), kSourceRoute));

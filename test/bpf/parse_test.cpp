@@ -54,12 +54,17 @@ void add_outer(std::vector<PacketCase>& cases) {
   cases.push_back({"version 6 under the IPv4 type is malformed", Side::underlay,
                    ethernet(our_mac(), peer_mac(kAlpha), kIpv4, with(packet, 0, 0x65)), kMalformed});
   const Bytes packet6 = udp_packet({ip("2001:db8::1"), ip("2001:db8::2")}, 1, 2);
+  cases.push_back({"version 4 under the IPv6 type is malformed", Side::underlay,
+                   ethernet(our_mac(), peer_mac(kAlpha), kIpv6, with(packet6, 0, 0x40)), kMalformed});
   cases.push_back(outer("an IPv6 header cut short is malformed", cut(packet6, 39), kMalformed));
   cases.push_back(outer("an IPv6 payload beyond the frame is malformed", with(packet6, 5, 99), kMalformed));
   Bytes mapped = packet6;
   std::ranges::copy(underlay_of(kAlpha).bytes, mapped.begin() + 8);
   cases.push_back(
       outer("a v4-mapped address in an IPv6 header cannot pass for a peer's", mapped, kMalformed));
+  mapped = packet6;
+  std::ranges::copy(our_underlay().bytes, mapped.begin() + 24);
+  cases.push_back(outer("nor for one of ours", mapped, kMalformed));
   cases.push_back(
       {"a tag cut short is malformed", Side::underlay, cut(tagged(on_underlay(packet), 7), 15), kMalformed});
   cases.push_back({"behind a third tag nobody looks", Side::underlay,

@@ -88,6 +88,11 @@ TEST_CASE("when a backend goes, the flows of the others stay") {
   CHECK(moved <= 15);  // of some 200; maglev_test bounds the table itself
 }
 
+TEST_CASE("a backend that is a service itself gets nothing") {
+  const TestGateway gateway(serving({{kService, 0}}));
+  CHECK(gateway.underlay(ask(1000)).end == drop(PT_DROP_NO_ROUTE));
+}
+
 TEST_CASE("a draining backend keeps its flows and gets no new ones") {
   TestGateway gateway(serving({kAtSite, kAtAlpha}));
   std::set<std::uint16_t> of_alpha;

@@ -27,6 +27,9 @@ DOUBLED = {
     ("envelope.h", "found == -PT_DROP_TOO_BIG"): "by total > mtu: the lookup tells the MTU that is too small; and no next hop then",
     ("neighbour.h", "flow->options"): "by the question's type and target, which stand where an extension header would",
     ("own.h", "!endpoint->via"): "by via != sender: an admitted sender is never 0",
+    ("parse.h", "total > 0xffff"): "by total > present: no frame is so long",
+    ("route.h", "(*port)->role != role"): "by the segment, and by the devmap of the role",
+    ("transport.h", "flow->payload_length < sizeof(*tcp)"): "by header > payload_length: no header is shorter",
     ("hostport.h", "!packet->segment"): "by pt_can_hand, without which nobody comes there",
 }
 
