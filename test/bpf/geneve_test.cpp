@@ -128,11 +128,15 @@ TEST_CASE("a Geneve header that we do not understand is refused, and one that ma
   CHECK(gateway.underlay(plain({.options = many})).end == kBad);
   many.resize(std::size_t{16} * 4);
   CHECK(gateway.underlay(plain({.options = many})).end == kIn);
-  const Bytes cut = geneve({.options = Bytes(60)}, {});
-  CHECK(gateway
-            .underlay(on_underlay(geneve_packet({underlay_of(kGatewayC), our_underlay()}, 50000,
-                                                Bytes(cut.begin(), cut.begin() + 12))))
-            .end == drop(PT_DROP_MALFORMED));
+  const Bytes whole =
+      geneve({.options = option(0x0102, 0x05, Bytes(8))},
+             inner_frame(kGatewayC, tcp_packet({inside(kGatewayC), site_host()}, 40000, 80, kSyn)));
+  const Bytes cut = geneve_packet({underlay_of(kGatewayC), our_underlay()}, 50000,
+                                  Bytes(whole.begin(), whole.begin() + 12));
+  CHECK(gateway.underlay(on_underlay(cut)).end == drop(PT_DROP_MALFORMED));
+  // What stands behind the packet is padding.
+  CHECK(gateway.underlay(on_underlay(cut + Bytes(whole.begin() + 12, whole.end()))).end ==
+        drop(PT_DROP_MALFORMED));
 }
 
 TEST_CASE("the epoch of the fence option is tested before the holder") {

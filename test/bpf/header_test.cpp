@@ -180,6 +180,13 @@ void add_fragments(std::vector<PacketCase>& cases) {
                         kMalformed));
   cases.push_back(inner("a fragment with more to come and a length that is no multiple of eight is malformed",
                         tcp_piece(kMore, tcp(inward(), 40000, 80, kSyn, 3)), kMalformed));
+  for (const std::uint8_t protocol : std::initializer_list<std::uint8_t>{17, 1}) {
+    Bytes empty = ip_packet(inward(), {.protocol = protocol, .fragment = kMore}, {});
+    const Bytes behind = protocol == 17 ? udp(inward(), 40000, 53, 8) : Bytes{8, 0, 0, 0, 0, 0, 0, 0};
+    empty.insert(empty.end(), behind.begin(), behind.end());
+    cases.push_back(
+        inner("a first fragment of nothing has no header, whatever stands behind it", empty, kMalformed));
+  }
   cases.push_back(inner("a fragment beyond the largest packet is malformed",
                         ip_packet(inward(), {.protocol = 17, .fragment = 0x1fff}, Bytes(64)), kMalformed));
   cases.push_back(inner("a piece of an echo request to the gateway is not answered",

@@ -75,6 +75,10 @@ void add_outer(std::vector<PacketCase>& cases) {
   cases.push_back(outer("a tunnel packet without room for VXLAN is malformed",
                         udp_packet({underlay_of(kAlpha), our_underlay()}, 50000, PT_VXLAN_PORT, 7),
                         kMalformed));
+  Bytes padded = udp_packet({underlay_of(kAlpha), our_underlay()}, 50000, PT_VXLAN_PORT, 7);
+  std::copy_n(good.begin() + 28, 7, padded.begin() + 28);
+  padded.insert(padded.end(), good.begin() + 35, good.end());
+  cases.push_back(outer("nor does the padding behind it make room", padded, kMalformed));
   cases.push_back(outer("a UDP header cut short cannot hide its port",
                         with_protocol({underlay_of(kAlpha), our_underlay()}, 17, Bytes(7)), kMalformed));
   cases.push_back(outer("a first fragment to the tunnel address is dropped", with(good, 6, 0x20), kFragment));

@@ -75,6 +75,11 @@ void add_from_peers(std::vector<PacketCase>& cases) {
          error4(router, site_host(),
                 ip_packet({site_host(), inside(kAlpha)}, {.protocol = 6, .fragment = 4}, Bytes(32))),
          kQuote));
+  cases.push_back(
+      in("an error about a protocol that nobody reads is refused",
+         error4(router, site_host(),
+                ip_packet({site_host(), inside(kAlpha)}, {.protocol = 132}, Bytes{8, 0, 0, 0, 0, 0, 0, 0})),
+         kQuote));
   cases.push_back(in("an error that quotes the other family is refused",
                      icmp_packet({router, site_host()}, kUnreachable, 4, quoting(sent6(), 48)), kQuote));
   cases.push_back(in("a redirect is no error and needs a rule", error4(router, site_host(), sent(), 28, 5),

@@ -5,8 +5,8 @@ A check is a place in bpf/ that ends in a drop reason. Of a condition of several
 an answer of its own lets the packet go on instead. In a copy of the tree each check gets a number, and the one whose number
 a constant of the loaded program has is left out: so there is one build for all. The kernel's verifier notices some. What nobody notices has survived, unless it is among the doubled checks below, each with what doubles it.
 
-    sweep.py                  all checks
-    sweep.py policy.h own.h   those of these files
+    sweep.py                     all checks
+    sweep.py policy.h own.h:93   those of these files, and lines
 """
 import concurrent.futures
 import os
@@ -133,7 +133,8 @@ def main():
         sys.exit(f"the tree with switches does not build:\n{built.stderr[-2000:]}")
     if (done := run_tests(0, *PACKETS)).returncode != 0:
         sys.exit(f"the tests of the packet path do not pass while nothing is left out:\n{done.stdout[-2000:]}")
-    asked = [n for n, check in enumerate(sweep.checks, 1) if not sys.argv[1:] or check[0] in sys.argv[1:]]
+    wanted = set(sys.argv[1:])
+    asked = [n for n, (name, line, *_) in enumerate(sweep.checks, 1) if not wanted or wanted & {name, f"{name}:{line}"}]
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         verdicts = pool.map(lambda n: judge(n, sweep.checks[n - 1][0]), asked)
