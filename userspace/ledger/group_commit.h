@@ -2,10 +2,10 @@
 // Group commit (SPEC 4.5 rule 3): a batch is what arrived while the last flush ran; no timer waits for more.
 //
 // What arrives joins the last batch in the queue while that has room. Batches are written one at a time, by a
-// leader. A thread that arrives when nobody leads does it itself: a lone writer pays for no change of threads.
-// What arrives while somebody leads is left to the flush thread, which goes on until the queue is empty. A
-// leader that is done opens the batch's gate and goes on: the next flush is under way while those who waited
-// wake up, and none of them needs the mutex for it.
+// leader. A thread that arrives when nobody leads does it itself: a lone writer pays for no change of
+// threads. What arrives while somebody leads is left to the flush thread, which goes on until the queue is
+// empty. A leader that is done opens the batch's gate and goes on: the next flush is under way while those
+// who waited wake up, and none of them needs the mutex for it.
 #pragma once
 
 #include <condition_variable>
