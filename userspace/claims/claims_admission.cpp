@@ -145,11 +145,7 @@ std::uint64_t Claims::held_until_boot_ns(ResourceNumber resource) const {
 
 bool Claims::is_due(ResourceNumber resource, Wish& wish) {
   wish.look_boot_ns = held_until_boot_ns(resource);
-  if (now_ns_ < wish.look_boot_ns) {
-    wish.admitted_boot_ns = 0;
-    return false;
-  }
-  if (!obstacle(resource).empty()) {
+  if (now_ns_ < wish.look_boot_ns || !obstacle(resource).empty()) {
     wish.admitted_boot_ns = 0;
     return false;
   }

@@ -66,9 +66,8 @@ void Courier::tell_heard(std::uint64_t now_boot_ns) {
     if (found == links_.end() || found->second.heard_boot_ns == 0) continue;
     if (now_boot_ns < found->second.heard_boot_ns + kHeardFor_ns) list.nodes.push_back(node);
   }
-  const Bytes message = encode(list);
   for (auto& [gateway, link] : links_)
-    if (link.told != list && send_(gateway, message)) link.told = list;
+    if (link.told != list && send_(gateway, encode(list))) link.told = list;
 }
 
 }  // namespace postern::claims
